@@ -3,30 +3,24 @@
 
 use std::path::Path;
 
+use incastle_cases::cases;
 use incastle_units::random;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Generated inputs of the ordinary test, for each target.
-const INPUTS: u64 = 3_000;
+/// Generated inputs of each target, where all are asked for.
+const INPUTS: u32 = 3_000;
 /// Maximum length of generated inputs.
 const LONGEST: usize = 4_000;
 
-/// Runs a target's corpus through `body`, and then generated inputs: the number in the environment's
-/// `variable`, or some thousand.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "the number of inputs is the user's choice"
-)]
-pub(crate) fn run(target: &str, variable: &str, body: fn(&[u8])) {
+/// Runs a target's corpus through `body`, and then generated inputs.
+pub(crate) fn run(target: &str, body: fn(&[u8])) {
     let corpus = corpus(target);
     assert!(corpus.len() >= 20, "a corpus of at least 20 inputs");
     for input in &corpus {
         body(input);
     }
-    let wanted = std::env::var(variable).ok();
-    let inputs = wanted.map_or(INPUTS, |text| text.parse().expect("a number of inputs"));
-    for number in 0..inputs {
+    for number in 0..cases(INPUTS).into() {
         let input = generated(&corpus, number);
         let outcome = std::panic::catch_unwind(|| body(&input));
         assert!(outcome.is_ok(), "{target}: input {number}: {input:?}");

@@ -117,7 +117,7 @@ fn peak(text: &str) -> (usize, usize) {
 #[test]
 fn memory_grows_with_hosts_and_events_and_not_with_time() {
     let mut runner = TestRunner::new(Config {
-        cases: 60,
+        cases: incastle_cases::cases(60),
         failure_persistence: None,
         ..Config::default()
     });

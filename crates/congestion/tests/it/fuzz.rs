@@ -1,4 +1,4 @@
-//! The fuzz target of the controllers without libFuzzer. `CONTROLLER_FUZZ=1000000` generates that many inputs.
+//! The fuzz target of the controllers without libFuzzer.
 
 #[path = "../../../../fuzz/controllers.rs"]
 mod body;
@@ -7,5 +7,5 @@ mod replay;
 
 #[test]
 fn a_controller_lives_through_any_operations() {
-    replay::run("controllers", "CONTROLLER_FUZZ", body::controllers);
+    replay::run("controllers", body::controllers);
 }

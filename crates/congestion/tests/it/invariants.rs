@@ -1,5 +1,6 @@
 //! Any sequence of operations leaves every controller within its invariants.
 
+use incastle_cases::cases;
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Controller, Cubic, CubicConfig, CwaExtremes,
     CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, LimitedBy,
@@ -332,7 +333,7 @@ impl Run {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2048))]
+    #![proptest_config(ProptestConfig::with_cases(cases(2048)))]
 
     #[test]
     fn any_sequence_of_operations_keeps_the_invariants(

@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::common::{bytes, files, folder, hash, name, pair, put};
 use bytes::Bytes;
+use incastle_cases::cases;
 use incastle_dcudp::protocol::{ErrorCode, Frame, PART_SUFFIX};
 use incastle_dcudp::request::Existing::Keep;
 use proptest::collection::vec;
@@ -176,7 +177,7 @@ fn check(directory: &Path, frames: &[Frame]) {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 300,
+        cases: cases(300),
         max_shrink_iters: 300,
         ..ProptestConfig::default()
     })]

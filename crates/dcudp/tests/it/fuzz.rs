@@ -1,8 +1,8 @@
 //! The fuzz target `dcudp_frames` without libFuzzer: the corpus is replayed, and inputs are generated.
-//! `DCUDP_FUZZ=1000000` generates that many.
 
 use std::path::Path;
 
+use incastle_cases::cases;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -18,11 +18,6 @@ fn the_corpus() {
         count += 1;
     }
     assert!(count >= 20, "a corpus worth the name");
-}
-
-fn inputs() -> u32 {
-    let wanted = std::env::var("DCUDP_FUZZ").ok();
-    wanted.map_or(3_000, |text| text.parse().expect("DCUDP_FUZZ: a number"))
 }
 
 /// A frame whose length is right: a known type or any, and any bytes or those of a name in it.
@@ -42,7 +37,7 @@ fn frame() -> impl Strategy<Value = Vec<u8>> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(inputs()))]
+    #![proptest_config(ProptestConfig::with_cases(cases(3_000)))]
 
     #[test]
     fn streams_of_frames_and_of_anything(

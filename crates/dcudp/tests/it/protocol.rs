@@ -1,6 +1,7 @@
 //! The frames on the wire, byte by byte, and the decoder against whatever may come.
 
 use bytes::{Bytes, BytesMut};
+use incastle_cases::cases;
 use incastle_dcudp::protocol::{
     BenchDirection, BenchRequest, Chunk, Decoder, ErrorCode, Frame, MAX_BENCH_MILLIS, MAX_DATA,
     MAX_NAME, MAX_PING, MAX_WORDS, Name, NameError, ProtocolError, Report, VERSION,
@@ -281,7 +282,7 @@ fn a_message_about_an_invisible_character_shows_it() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(2000))]
+    #![proptest_config(ProptestConfig::with_cases(cases(2000)))]
 
     /// Nothing panics, nothing is kept beyond a frame, and after an error nothing more is asked.
     #[test]

@@ -3,8 +3,8 @@
 //! From the scenarios of `examples` and of the papers some keys are changed, found by the language's own
 //! description: to 0, 1, the limits of their range and what is just beyond, the greatest numbers, empty
 //! lists, other words. A scenario that is refused has a message. One that is accepted is built and runs
-//! for some events, without a panic. So many as one likes, with overflow checks:
-//! `INCASTLE_CASES=100000 CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test -p incastle-driver --test it extremes`.
+//! for some events, without a panic. More of them, with overflow checks:
+//! `INCASTLE_TESTS=100000 CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test -p incastle-driver --test it extremes`.
 //!
 //! Leaves out: networks and groups that are right and take long (`SMALL`), files beside a scenario,
 //! controllers of one's own.
@@ -13,6 +13,7 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 
+use incastle_cases::cases;
 use incastle_driver::Folder;
 use incastle_experiment::{Overseer, simulate};
 use incastle_scenario::check::static_flows;
@@ -24,8 +25,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use toml::de::{DeTable, DeValue};
 
-/// Scenarios of the ordinary test.
-const CASES: u64 = 2_000;
+/// Scenarios, where all are asked for.
+const CASES: u32 = 2_000;
 /// Events of each run.
 const EVENTS: u64 = 4_000;
 /// More hosts, switches, links or flows are accepted, and not built here.
@@ -75,13 +76,13 @@ fn whatever_is_accepted_can_run() {
     let description = description();
     let mut accepted = 0;
     let mut found: Vec<String> = Vec::new();
-    let cases = cases();
+    let cases = cases(CASES);
     for number in 0..cases {
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(number);
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(number.into());
         let base = &bases[random::below(&mut rng, bases.len() as u64) as usize];
         let changes = changes(base, &description, cases > CASES, &mut rng);
         match catch_unwind(AssertUnwindSafe(|| outcome(base, &changes))) {
-            Ok(was_accepted) => accepted += u64::from(was_accepted),
+            Ok(was_accepted) => accepted += u32::from(was_accepted),
             Err(panic) => found.push(told(number, base, &changes, panic.as_ref())),
         }
     }
@@ -98,16 +99,7 @@ fn whatever_is_accepted_can_run() {
     );
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long it runs is the user's choice"
-)]
-fn cases() -> u64 {
-    let wanted = std::env::var("INCASTLE_CASES").ok();
-    wanted.map_or(CASES, |text| text.parse().expect("a number of cases"))
-}
-
-fn told(number: u64, base: &Base, changes: &[Change], panic: &dyn std::any::Any) -> String {
+fn told(number: u32, base: &Base, changes: &[Change], panic: &dyn std::any::Any) -> String {
     let words = panic.downcast_ref::<String>().cloned();
     let words = words.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
     let words = words.unwrap_or_default();

@@ -1,6 +1,7 @@
 //! Links that fail: what is lost, which way the rest takes, when, and that nothing else changes.
 
 use crate::common::{Algo, Bulk, Datagrams, Gap};
+use incastle_cases::cases;
 use incastle_engine::core::{Node, PortIndex, SwitchIndex};
 use incastle_engine::network::{
     ClassifyBy, Ecmp, FairConfig, FairDrop, HostConfig, LinkConfig, NetworkBuilder, Outage,
@@ -335,7 +336,7 @@ fn kinds() -> impl Strategy<Value = (PortKind, Option<u64>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     /// Conservation (asserted by `run`) and determinism, whatever fails when, however far it looks ahead.
     #[test]

@@ -1,6 +1,7 @@
 //! Deficit round robin against its theorems, and what pushing out does to flows and counters.
 
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
+use incastle_cases::cases;
 use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
 use incastle_engine::flow::Application;
 use incastle_engine::layout::PrefetchHints;
@@ -348,7 +349,7 @@ fn buffers() -> impl Strategy<Value = PortBuffer> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(32))]
+    #![proptest_config(ProptestConfig::with_cases(cases(32)))]
 
     #[test]
     fn nothing_is_lost_but_what_is_dropped(

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use crate::common::{Star, marking_threshold};
+use incastle_cases::cases;
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig, ReactionPointConfig, Udt, UdtConfig};
 use incastle_engine::Simulation;
 use incastle_engine::core::{FlowIndex, HostIndex, Side};
@@ -237,7 +238,7 @@ fn writer() -> impl Strategy<Value = Writer> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     #[test]
     fn a_run_in_pieces_is_that_in_one(

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::common::shapes::{Shape, ecmps, shapes};
 use crate::common::{Algo, Datagrams, Gap, MSS, marking_threshold, tcp_config};
+use incastle_cases::cases;
 use incastle_congestion::{
     Algorithm, Dctcp, DctcpConfig, NewReno, NewRenoConfig, ReactionPointConfig, Udt, UdtConfig,
 };
@@ -432,7 +433,7 @@ fn alone(mut simulation: Simulation<NoProbe>) -> (u64, String) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
 
     #[test]
     fn parts_give_what_the_whole_gives(

@@ -1,6 +1,7 @@
 //! Ports against queueing theory: D/D/1 and M/D/1, and the fast queue against the general one.
 
 use crate::common::{Datagrams, Gap, Star, marking_threshold};
+use incastle_cases::cases;
 use incastle_engine::core::PortIndex;
 use incastle_engine::network::PortKind;
 use incastle_engine::probe::{Measurements, Recorder};
@@ -149,7 +150,7 @@ fn digest_of(
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn the_fast_port_equals_the_general_port(seed in 0..1_000_u64, limit in 2..40_u64) {

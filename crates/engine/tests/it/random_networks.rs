@@ -3,6 +3,7 @@
 
 use crate::common::shapes::{Shape, ecmps, shapes};
 use crate::common::{Datagrams, Gap};
+use incastle_cases::cases;
 use incastle_engine::Simulation;
 use incastle_engine::core::Node;
 use incastle_engine::network::{
@@ -74,7 +75,7 @@ fn run(network: Network, apps: impl Iterator<Item = Datagrams>) -> Simulation<No
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     #[test]
     fn every_host_reaches_every_other_on_a_shortest_path(

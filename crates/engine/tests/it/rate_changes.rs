@@ -1,6 +1,7 @@
 //! Links whose rate changes: departures worked by hand, throughput, NICs, conservation.
 
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap};
+use incastle_cases::cases;
 use incastle_engine::core::{FlowIndex, HostIndex, Node, PortIndex};
 use incastle_engine::flow::Application;
 use incastle_engine::layout::PrefetchHints;
@@ -320,7 +321,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
     #[test]
     fn nothing_is_lost_whatever_the_rates(

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::{Algo, Bulk, marking_threshold, tcp_config};
+use incastle_cases::cases;
 use incastle_engine::Simulation;
 use incastle_engine::core::{FlowIndex, Node};
 use incastle_engine::flow::{Actions, Application, Notice};
@@ -272,7 +273,7 @@ fn transfers() -> impl Strategy<Value = Transfer> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(512))]
+    #![proptest_config(ProptestConfig::with_cases(cases(512)))]
 
     #[test]
     fn every_transfer_completes_and_every_run_repeats_itself(

@@ -5,6 +5,7 @@ use crate::common::{STAR, assert_near, real, result, whole};
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use incastle_cases::cases;
 use proptest::prelude::*;
 
 /// A transfer: hosts, bytes, delay, the counts that it waits for with their values, the count that it
@@ -90,7 +91,7 @@ fn written(rows: &[Drawn]) -> String {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(60))]
+    #![proptest_config(ProptestConfig::with_cases(cases(60)))]
     #[test]
     fn each_begins_when_the_last_count_that_it_waits_for_has_its_value(
         rows in lists(),

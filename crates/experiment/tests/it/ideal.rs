@@ -1,5 +1,6 @@
 //! The ideal FCT under the own transport: equal, to the picosecond, to the only flow of a network.
 
+use incastle_cases::cases;
 use incastle_experiment::Output;
 
 use crate::common::{ONE_FLOW, STAR, assert_near, real, result, text};
@@ -41,7 +42,7 @@ fn one_segment_takes_two_links() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
     #[test]
     fn a_flow_alone_takes_its_ideal_time(
         size in prop_oneof![1..60_000_u64, 60_000..3_000_000_u64],

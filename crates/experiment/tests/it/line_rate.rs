@@ -1,5 +1,6 @@
 //! The ideal FCT by line rate: right to the picosecond where a sender never stops, and never above an FCT.
 
+use incastle_cases::cases;
 use incastle_experiment::Output;
 
 use crate::common::{ONE_FLOW, STAR, assert_near, real, result, text};
@@ -92,7 +93,7 @@ fn a_request_adds_its_way_out() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
+    #![proptest_config(ProptestConfig::with_cases(cases(200)))]
     /// Datagrams know no window: alone they take the ideal FCT, at rates at which a byte takes whole
     /// picoseconds.
     #[test]
@@ -247,7 +248,7 @@ fn scenario() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(100))]
+    #![proptest_config(ProptestConfig::with_cases(cases(100)))]
     #[test]
     fn no_transfer_is_faster_than_its_ideal(text in scenario()) {
         let output = result(&text, &[]);

@@ -1,5 +1,6 @@
 //! The offered load of links, against long runs far from overload.
 
+use incastle_cases::cases;
 use proptest::prelude::*;
 
 use crate::common::{leaf_spine, parse, result, text, whole};
@@ -27,7 +28,7 @@ fn measured(scenario: &str, ports: (&str, &str), seconds: f64, rate: f64) -> (f6
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(12))]
+    #![proptest_config(ProptestConfig::with_cases(cases(12)))]
 
     /// Some twenty thousand packets of 1500 B: their number is within 4 % of its mean with five standard deviations.
     #[test]

@@ -3,6 +3,7 @@
 
 use std::fmt::Write as _;
 
+use incastle_cases::cases;
 use incastle_experiment::Output;
 
 use crate::common::{
@@ -218,7 +219,7 @@ const CHANGES: &str = "[{ at = '1 ms', rate = '10 Mbit/s' }, { at = '2 ms', rate
 const LATER: &str = "[{ at = '10 ms', rate = '10 Mbit/s' }]";
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     /// Conservation is asserted by the engine at the end of each run.
     #[test]

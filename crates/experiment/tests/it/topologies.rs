@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use incastle_cases::cases;
 use incastle_experiment::Output;
 use incastle_scenario::{End, Layout};
 
@@ -389,7 +390,7 @@ fn networks() -> impl Strategy<Value = (String, usize)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
     #[test]
     fn every_host_of_a_fabric_reaches_every_other(

@@ -1,5 +1,6 @@
 //! The relay: its crossings in both orders of the thresholds, and the threshold as its special case.
 
+use incastle_cases::cases;
 use incastle_queueing::{
     Arrival, Discipline, DoubleThreshold, DoubleThresholdConfig, DoubleThresholdError, DropCause,
     QueueConfig, QueueError, QueueState, Threshold, ThresholdConfig, Verdict,
@@ -182,7 +183,7 @@ fn expected(start: u64, stop: u64, past: &[u64]) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1024))]
+    #![proptest_config(ProptestConfig::with_cases(cases(1024)))]
 
     /// start = stop = K is the threshold K, verdict by verdict.
     #[test]

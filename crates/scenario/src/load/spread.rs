@@ -278,6 +278,7 @@ impl Search {
 
 #[cfg(test)]
 mod tests {
+    use incastle_cases::cases;
     use incastle_units::{Bytes, Rate};
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -338,7 +339,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(48))]
+        #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
         /// Sets and pairs give the same, and what single packets do by chance, on any network of switches.
         #[test]

@@ -265,6 +265,7 @@ impl Passed {
 
 #[cfg(test)]
 mod tests {
+    use incastle_cases::cases;
     use incastle_units::{Bytes, Rate};
     use proptest::collection::vec;
     use proptest::prelude::*;
@@ -296,7 +297,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(24))]
+        #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
         /// Of any network, and any first and last switches.
         #[test]

@@ -1,5 +1,4 @@
-//! The fuzz target of the scenario language without libFuzzer. `SCENARIO_FUZZ=1000000` generates that many
-//! inputs.
+//! The fuzz target of the scenario language without libFuzzer.
 
 #[path = "../../../../fuzz/scenario.rs"]
 mod body;
@@ -8,5 +7,5 @@ mod replay;
 
 #[test]
 fn any_text_is_a_scenario_or_has_its_mistakes_told() {
-    replay::run("scenario", "SCENARIO_FUZZ", body::scenario);
+    replay::run("scenario", body::scenario);
 }

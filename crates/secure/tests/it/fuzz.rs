@@ -1,8 +1,8 @@
 //! The fuzz target `secure` without libFuzzer: the corpus is replayed, and inputs are generated.
-//! `SECURE_FUZZ=1000000` generates that many.
 
 use std::path::Path;
 
+use incastle_cases::cases;
 use incastle_secure::{Opened, Sessions};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -24,17 +24,8 @@ fn the_corpus() {
     assert!(count >= 10, "a corpus worth the name");
 }
 
-#[expect(
-    clippy::disallowed_methods,
-    reason = "how long a test runs, not what it finds"
-)]
-fn inputs() -> u32 {
-    let wanted = std::env::var("SECURE_FUZZ").ok();
-    wanted.map_or(300, |text| text.parse().expect("SECURE_FUZZ: a number"))
-}
-
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(inputs()))]
+    #![proptest_config(ProptestConfig::with_cases(cases(300)))]
 
     #[test]
     fn two_endpoints_live_through_anything(input in vec(any::<u8>(), 0..600)) {

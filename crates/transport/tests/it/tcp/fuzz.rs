@@ -1,4 +1,4 @@
-//! The fuzz target of TCP without libFuzzer. `TCP_FUZZ=1000000` generates that many inputs.
+//! The fuzz target of TCP without libFuzzer.
 
 #[path = "../../../../../fuzz/tcp.rs"]
 mod body;
@@ -7,5 +7,5 @@ use crate::replay;
 
 #[test]
 fn a_connection_lives_through_any_segments() {
-    replay::run("tcp_connection", "TCP_FUZZ", body::connection);
+    replay::run("tcp_connection", body::connection);
 }

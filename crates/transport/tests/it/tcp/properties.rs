@@ -1,6 +1,7 @@
 //! Properties over arbitrary networks: whatever is lost, reordered, repeated or marked, every byte
 //! arrives once and in order in both directions, the transfer ends, and the connection closes.
 
+use incastle_cases::cases;
 use incastle_congestion::{Algorithm, Dctcp, DctcpConfig};
 use incastle_transport::tcp::{
     CeChange, Config, Connection, EcnMode, Event, Flags, Recovery, Role, TimeoutKind,
@@ -182,7 +183,7 @@ fn assert_timeouts(wire: &Wire, sizes: [u64; 2], mss: u16) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
+    #![proptest_config(ProptestConfig::with_cases(cases(400)))]
 
     #[test]
     fn every_byte_arrives_once_and_in_order(

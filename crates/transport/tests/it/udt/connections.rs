@@ -1,5 +1,6 @@
 //! Opening, transfers, closing.
 
+use incastle_cases::cases;
 use incastle_transport::udt::wire::{Dialect, SocketKind};
 use incastle_transport::udt::{ByteConnection, Config, Event, Failure, MessageOptions, SendError};
 use incastle_units::{Ecn, Span};
@@ -83,7 +84,7 @@ fn a_dcudp_end_that_meets_a_plain_one_falls_back() {
 
 #[test]
 fn two_ends_meet_although_most_packets_are_lost() {
-    for seed in 0..20 {
+    for seed in 0..cases(20).into() {
         let path = Path {
             loss: 400,
             ..Path::default()

@@ -1,8 +1,9 @@
 //! Seeded worlds: whole transfers over networks that lose, repeat, delay, overtake and damage packets
 //! and change their routes, between endpoints whose clocks jump, who fall silent, or who die and return. Every
 //! transfer completes with the right bytes, or says rightly why not. A world follows from its seed:
-//! `UDT_WORLD=123` replays one, `UDT_WORLDS=5000` runs that many.
+//! `UDT_WORLD=123` replays one.
 
+use incastle_cases::cases;
 use incastle_transport::udt::wire::SocketKind;
 use incastle_transport::udt::{Config, Event, Failure, MessageOptions};
 use incastle_units::{Span, Time};
@@ -12,7 +13,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use super::net::{Net, Path, Side, dcudp_config, mbit, pattern, read_some, udt_config, write_some};
 
 /// Worlds of the ordinary test.
-const WORLDS: u64 = 300;
+const WORLDS: u32 = 300;
 /// Silence of that length and more may end a connection: three seconds without a word.
 const FATAL: Span = Span::from_secs(3);
 /// Everything is over by then: sixteen EXP take long where a clock's jump was taken for a round trip.
@@ -332,23 +333,23 @@ impl World {
     }
 }
 
-/// What whoever runs the tests asks for.
+/// The world that is to be replayed, where one is named.
 #[expect(
     clippy::disallowed_methods,
     reason = "a test's length is its caller's choice"
 )]
-pub(crate) fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
+fn world_to_replay() -> Option<u64> {
+    let text = std::env::var("UDT_WORLD").ok()?;
     Some(text.parse().expect("a whole number"))
 }
 
 #[test]
 fn every_transfer_completes_or_says_why_not() {
-    if let Some(seed) = variable("UDT_WORLD") {
+    if let Some(seed) = world_to_replay() {
         World::new(seed).run();
         return;
     }
-    let worlds = variable("UDT_WORLDS").unwrap_or(WORLDS);
+    let worlds = u64::from(cases(WORLDS));
     let complete = (0..worlds).filter(|seed| World::new(*seed).run().0).count() as u64;
     // Most worlds are not fatal.
     assert!(complete * 4 > worlds * 3, "{complete} of {worlds}");
