@@ -33,7 +33,7 @@ BELOW: dict[str, set[str]] = {
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
-    "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket"},
+    "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket", "secure"},
     "engine": {"units", "prefetch", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport"},
     "workload": {"units", "congestion", "transport", "engine", "scenario"},
@@ -46,6 +46,7 @@ BELOW: dict[str, set[str]] = {
         *("units", "congestion", "queueing", "transport", "engine"),
         *("scenario", "workload", "experiment"),
     },
+    "xtask": {"units", "congestion", "scenario", "experiment"},
     "driver": {
         *("units", "congestion", "queueing", "transport", "capture", "engine"),
         *("scenario", "workload", "experiment", "estimate"),

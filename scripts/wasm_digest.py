@@ -47,7 +47,7 @@ def output(command: list[str], stdin: str = "") -> str:
 def build(*options: str) -> str:
     """Build the program that prints a digest, and return its path."""
     command = ["cargo", "build", "--quiet", "--locked", "--message-format=json"]
-    command += ["-p", "incastle-experiment", "--bin", "digest", *options]
+    command += ["-p", "incastle-xtask", "--bin", "digest", *options]
     records = map(json.loads, output(command).splitlines())
     found = [record["executable"] for record in records if record.get("executable")]
     return str(found[-1])

@@ -2,8 +2,7 @@
 
 use crate::support::rates::csv;
 
-/// After a deliberate change: `cargo run -p incastle-congestion --example rates >
-/// crates/congestion/tests/snapshots/rates.csv`, and look at what changed.
+/// After a deliberate change: `cargo run -p incastle-xtask snapshots`, and read the difference.
 #[test]
 fn the_trajectories_are_those_of_the_snapshot() {
     let snapshot = include_str!("../snapshots/rates.csv");

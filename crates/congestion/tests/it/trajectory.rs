@@ -7,8 +7,7 @@ use incastle_units::{Bytes, Span, Time};
 use crate::support::pipe::{Link, MSS, Pipe, Row};
 use crate::support::trajectory::csv;
 
-/// After a deliberate change: `cargo run -p incastle-congestion --example trajectory >
-/// crates/congestion/tests/snapshots/trajectory.csv`, and look at what changed.
+/// After a deliberate change: `cargo run -p incastle-xtask snapshots`, and read the difference.
 #[test]
 fn the_trajectories_are_those_of_the_snapshot() {
     let snapshot = include_str!("../snapshots/trajectory.csv");

@@ -141,7 +141,7 @@ fn the_document_is_current_and_its_example_runs() {
         .0;
     assert!(
         keys == reference(),
-        "the key tables are old: cargo run -p incastle-scenario --example reference"
+        "the key tables are old: cargo run -p incastle-xtask reference"
     );
     let text = page("scenario-language.md");
     let example = text

@@ -1,6 +1,7 @@
 //! Tests of the scenario language.
 
 mod bounds;
+mod broken;
 mod common;
 mod diagnostics;
 mod fuzz;

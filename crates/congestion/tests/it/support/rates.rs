@@ -1,5 +1,5 @@
 //! The trajectories of the rate-based controllers over one bottleneck, as CSV: the snapshot of the tests,
-//! and by `cargo run --example rates` the data of a figure.
+//! and the data of a figure.
 
 use std::fmt::Write;
 

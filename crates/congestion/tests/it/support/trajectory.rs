@@ -1,5 +1,5 @@
-//! The trajectory of each algorithm over one bottleneck, as CSV: the snapshot of the tests, and by
-//! `cargo run --example trajectory` the data of a figure.
+//! The trajectory of each algorithm over one bottleneck, as CSV: the snapshot of the tests, and
+//! the data of a figure.
 
 use std::fmt::Write;
 
