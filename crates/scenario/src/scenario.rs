@@ -6,11 +6,11 @@ use incastle_units::Span;
 use toml::de::DeTable;
 
 use crate::check::{check, controllers, is_name, is_name_character, switch_members};
-use crate::grammar::declare::Table;
+use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::writer::Writer;
-use crate::language::Root;
 use crate::language::custom::{Controllers, Custom};
+use crate::language::root::Root;
 use crate::language::switch::Switch;
 use crate::load::OfferedLoad;
 use crate::text::context::{Context, Origin};

@@ -18,7 +18,7 @@ use crate::journal::{Transfer, TransferNote};
 use crate::pattern::{Deed, Pattern};
 use crate::plan::Plan;
 use incastle_scenario::language::collective;
-use incastle_scenario::language::rounds::Rounds;
+use incastle_scenario::language::limits::Rounds;
 
 /// All hosts of a group.
 pub(super) struct AllReduce {

@@ -20,7 +20,7 @@ use crate::journal::TransferKind;
 use crate::journal::{Transfer, TransferNote};
 use crate::plan::Plan;
 use incastle_scenario::language::flows;
-use incastle_scenario::language::rounds::Rounds;
+use incastle_scenario::language::limits::Rounds;
 
 /// What a client asks, and when.
 pub(super) struct Asking {

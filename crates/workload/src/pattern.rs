@@ -203,7 +203,7 @@ mod tests {
 
     use super::*;
     use incastle_scenario::language::collective::{Ring, Tree};
-    use incastle_scenario::language::rounds::Rounds;
+    use incastle_scenario::language::limits::Rounds;
     use incastle_scenario::topology::pairs::edges;
 
     fn all_reduce(algorithm: Algorithm, segments: u32) -> AllReduce {

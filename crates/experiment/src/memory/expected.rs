@@ -10,8 +10,8 @@ use super::{Kept, Memory};
 use incastle_scenario::Scenario;
 use incastle_scenario::check::{Over, over_time};
 use incastle_scenario::language::flows::{Group, Message, Query, Size, Stop, Workload};
+use incastle_scenario::language::limits::Rounds;
 use incastle_scenario::language::measure::{Capture, Sampling};
-use incastle_scenario::language::rounds::Rounds;
 use incastle_scenario::topology::layout::Layout;
 use incastle_scenario::topology::pairs::{group_hosts, group_pairs};
 

@@ -12,8 +12,8 @@ use incastle_engine::probe::{EventKind, QueueSeen, RecordedEvent, Transit};
 use incastle_queueing::DropCause;
 use incastle_units::{Amount, Bytes, Rate, Span};
 
+use super::columns::{asked, real, table, text, whole};
 use super::ports::names;
-use super::{asked, real, table, text, whole};
 use crate::output::Table;
 use crate::record::Record;
 use crate::record::flows::Flows;

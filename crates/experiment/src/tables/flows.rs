@@ -8,7 +8,7 @@ use incastle_scenario::language::selection::Name;
 use incastle_units::{Bytes, Span};
 use incastle_workload::FlowNote;
 
-use super::{real, seconds, table, text, whole};
+use super::columns::{real, seconds, table, text, whole};
 use crate::output::{Column, Table};
 use crate::record::Record;
 

@@ -2,6 +2,7 @@
 //!
 //! Flows are numbered by group, in the order of the scenario, then by their index in the group.
 
+mod columns;
 mod events;
 mod flows;
 mod ports;
@@ -11,12 +12,7 @@ mod timeouts;
 mod transfers;
 mod udt;
 
-use std::sync::Arc;
-
-use incastle_scenario::language::measure::Sampling;
-use incastle_units::Time;
-
-use crate::output::{Column, Table};
+use crate::output::Table;
 use crate::record::Record;
 use crate::totals::totals;
 
@@ -61,39 +57,4 @@ pub(crate) fn tables(record: &Record<'_>) -> Vec<Table> {
 
 fn summary(record: &Record<'_>) -> Table {
     totals(record).table()
-}
-
-/// What a sampling is asked for, if it is on.
-fn asked<T>(sampling: &Sampling<T>) -> Option<&T> {
-    match sampling {
-        Sampling::On(asked) => Some(asked),
-        Sampling::Off => None,
-    }
-}
-
-fn seconds(at: Option<Time>) -> f64 {
-    at.map_or(f64::NAN, Time::as_secs_lossy)
-}
-
-fn table(name: &str, columns: Vec<(&str, Column)>) -> Table {
-    Table {
-        name: name.to_owned(),
-        columns: columns
-            .into_iter()
-            .map(|(name, column)| (name.to_owned(), column))
-            .collect(),
-    }
-}
-
-/// A column of whole numbers, of numbers, of texts, from rows.
-fn whole<R>(rows: &[R], value: impl Fn(&R) -> u64) -> Column {
-    Column::U64(rows.iter().map(value).collect())
-}
-
-fn real<R>(rows: &[R], value: impl Fn(&R) -> f64) -> Column {
-    Column::F64(rows.iter().map(value).collect())
-}
-
-fn text<R>(rows: &[R], value: impl Fn(&R) -> Arc<str>) -> Column {
-    Column::Text(rows.iter().map(value).collect())
 }

@@ -6,7 +6,7 @@ use incastle_engine::core::{HostIndex, Node, PortIndex, SwitchIndex};
 use incastle_engine::probe::HOST_BIN;
 use incastle_units::{Bytes, Rate, Time};
 
-use super::{asked, real, table, text, whole};
+use super::columns::{asked, real, table, text, whole};
 use crate::output::{Column, Table};
 use crate::record::{Interval, Record};
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use incastle_engine::probe::{CongestionSample, RateSample};
 
+use super::columns::{asked, real, table, text, whole};
 use super::ports::names;
-use super::{asked, real, table, text, whole};
 use crate::output::Table;
 use crate::record::Record;
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{real, seconds, table, text, whole};
+use super::columns::{real, seconds, table, text, whole};
 use crate::output::{Column, Table};
 use crate::record::Record;
 use crate::record::rounds::Round;

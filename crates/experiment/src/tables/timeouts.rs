@@ -6,8 +6,8 @@ use std::sync::Arc;
 use incastle_engine::probe::Timeout;
 use incastle_transport::tcp::TimeoutKind;
 
+use super::columns::{real, table, text, whole};
 use super::ports::names;
-use super::{real, table, text, whole};
 use crate::output::Table;
 use crate::record::Record;
 use crate::record::timeouts::Row;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use incastle_units::Span;
 
-use super::{real, seconds, table, text, whole};
+use super::columns::{real, seconds, table, text, whole};
 use crate::ideal::slowdown;
 use crate::output::{Column, Table};
 use crate::record::Record;

@@ -7,7 +7,7 @@ use incastle_congestion::TransmissionMode;
 use incastle_engine::flow::UdtCounters;
 use incastle_units::{Rate, Span};
 
-use super::{asked, real, table, text, whole};
+use super::columns::{asked, real, table, text, whole};
 use crate::output::Table;
 use crate::record::Record;
 use crate::record::flows::FlowRow;

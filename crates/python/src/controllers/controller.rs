@@ -14,9 +14,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
-use super::ControllerMaker;
 use super::context::{Ack, CongestionEvent, ControllerContext};
 use super::fault::{Faults, Wrong};
+use super::maker::ControllerMaker;
 
 /// Beyond these, a number is no limit any more: all bytes, rates and times of 64 bits.
 const UNLIMITED: f64 = u64::MAX as f64;

@@ -8,34 +8,19 @@
 mod context;
 mod controller;
 mod fault;
+mod maker;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use incastle_scenario as core;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple};
 
 pub(crate) use context::{Ack, CongestionEvent, Connection, ControllerContext};
 pub(crate) use fault::{ControllerFault, Faults};
+pub(crate) use maker::ControllerMaker;
 
 use controller::PyController;
-
-/// What makes the controllers of one name: called with a `Connection` and the parameters, it gives
-/// the methods `METHODS` of a new one, each bound to it, or None.
-#[pyclass(frozen, module = "incastle._engine")]
-pub(crate) struct ControllerMaker {
-    name: String,
-    make: Py<PyAny>,
-}
-
-#[pymethods]
-impl ControllerMaker {
-    #[new]
-    fn new(name: String, make: Py<PyAny>) -> Self {
-        Self { name, make }
-    }
-}
 
 /// The controllers of one run.
 pub(crate) fn controllers(
@@ -54,33 +39,4 @@ pub(crate) fn controllers(
         });
     }
     all
-}
-
-/// Parameters as keyword arguments.
-fn keywords<'py>(py: Python<'py>, parameters: &core::Parameters) -> PyResult<Bound<'py, PyDict>> {
-    let keywords = PyDict::new(py);
-    for (name, value) in parameters.entries() {
-        match value {
-            core::Parameter::Integer(value) => keywords.set_item(name, value)?,
-            core::Parameter::Number(value) => keywords.set_item(name, value)?,
-            core::Parameter::Flag(value) => keywords.set_item(name, value)?,
-            core::Parameter::Text(value) => keywords.set_item(name, value)?,
-        }
-    }
-    Ok(keywords)
-}
-
-impl ControllerMaker {
-    /// The bound methods of a new controller.
-    fn methods<'py>(
-        &self,
-        py: Python<'py>,
-        setting: &core::ControllerSetting,
-        number: u64,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        let connection = Py::new(py, Connection::new(setting, number))?;
-        let parameters = keywords(py, &setting.parameters)?;
-        let made = self.make.bind(py).call1((connection, parameters))?;
-        Ok(made.cast_into::<PyTuple>()?)
-    }
 }

@@ -1,8 +1,8 @@
 //! Controllers that are not ours: whether there is what their names stand for, the same source as
 //! before, and whether it takes the parameters that it is given.
 
-use crate::language::Root;
 use crate::language::custom::Custom;
+use crate::language::root::Root;
 use crate::text::context::Context;
 use crate::text::files::{ControllerSource, Mistake};
 use crate::text::suggest::did_you_mean;

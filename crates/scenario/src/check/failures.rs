@@ -3,8 +3,8 @@
 use incastle_units::Span;
 
 use crate::check::lockstep;
-use crate::language::Root;
 use crate::language::flows::{Group, Workload};
+use crate::language::root::Root;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;

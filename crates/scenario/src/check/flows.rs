@@ -7,9 +7,9 @@ use crate::check::{list, sets};
 use crate::language::flows::{
     Count, Group, InterarrivalDistribution, Message, Query, Size, Stop, Workload,
 };
+use crate::language::root::{Root, RunStop};
 use crate::language::sizes::MOST_BYTES;
 use crate::language::transport::Kind;
-use crate::language::{Root, RunStop};
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;

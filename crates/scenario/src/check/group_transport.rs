@@ -1,8 +1,8 @@
 //! A group's transport, and what its data pass, for the checks of both.
 
 use crate::check::lockstep::switch_at;
-use crate::language::Root;
 use crate::language::flows::Group;
+use crate::language::root::Root;
 use crate::text::context::Context;
 use crate::topology::layout::{End, Layout};
 use crate::topology::routes::Passed;

@@ -2,8 +2,8 @@
 
 use incastle_units::Span;
 
-use crate::language::Root;
 use crate::language::network::Schedule;
+use crate::language::root::Root;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;

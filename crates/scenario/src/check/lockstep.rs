@@ -10,9 +10,10 @@ use std::collections::BTreeMap;
 use incastle_units::Span;
 
 use crate::language::flows::{Bulk, Group, Size, Workload};
+use crate::language::limits::Capacity;
+use crate::language::root::Root;
 use crate::language::selection::Name;
 use crate::language::switch::{Buffer, Queue, Switch};
-use crate::language::{Capacity, Root};
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
 use crate::text::node::quoted;

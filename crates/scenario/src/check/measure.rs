@@ -4,9 +4,9 @@ use incastle_units::Span;
 
 use crate::check::names::static_flows;
 use crate::check::rows;
-use crate::language::Root;
 use crate::language::flows::{Group, Stop};
 use crate::language::measure::{Capture, Sampling};
+use crate::language::root::Root;
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::text::node::quoted;

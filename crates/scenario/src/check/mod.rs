@@ -22,10 +22,11 @@ pub use names::static_flows;
 pub use rows::{Over, over_time};
 pub(crate) use switches::switch_members;
 
-use crate::language::Root;
+use crate::language::root::Root;
 use crate::load::{self, OfferedLoad};
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
+use crate::topology::plan;
 
 /// Checks a scenario whose tables are right by themselves, and gives its layout and what it offers to
 /// links.
@@ -40,7 +41,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, Offere
             Some("names have letters, digits, -, _ and . and begin with a letter or digit".into()),
         );
     }
-    let layout = Layout::new(&root.network, cx);
+    let layout = plan::layout(&root.network, cx);
     if let Some(layout) = &layout {
         links::check(root, cx);
         switches::check(root, layout, cx);

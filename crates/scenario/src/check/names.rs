@@ -1,7 +1,7 @@
 //! The names of the flows that a checked scenario has.
 
-use crate::language::Root;
 use crate::language::flows::Workload;
+use crate::language::root::Root;
 use crate::language::selection::Name;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;

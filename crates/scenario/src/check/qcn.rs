@@ -7,9 +7,10 @@ use incastle_queueing::CongestionMemory;
 use incastle_units::Bytes;
 
 use crate::check::measure::check_ports;
+use crate::language::limits::Capacity;
 use crate::language::qcn::{Adaptive, CongestionPoints, DetailTable, SetPoint};
+use crate::language::root::Root;
 use crate::language::switch::{Buffer, Switch};
-use crate::language::{Capacity, Root};
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::{End, Layout, Link};

@@ -6,8 +6,8 @@ use incastle_units::Span;
 
 use crate::check::names::static_flows;
 use crate::language::measure::Sampling;
+use crate::language::root::{Root, RunStop};
 use crate::language::selection::{Name, Selection};
-use crate::language::{Root, RunStop};
 use crate::text::context::Context;
 use crate::topology::layout::{End, Layout};
 

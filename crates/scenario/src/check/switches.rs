@@ -4,8 +4,8 @@ use incastle_queueing::{DoubleThresholdError, QueueError, RedError};
 use incastle_units::Amount;
 
 use crate::grammar::value::Value;
-use crate::language::Capacity;
-use crate::language::Root;
+use crate::language::limits::Capacity;
+use crate::language::root::Root;
 use crate::language::selection::{Name, Selection};
 use crate::language::switch::{
     Buffer, DoubleThreshold, Drr, Queue, Switch, SwitchGroup, ThresholdReading,

@@ -4,8 +4,8 @@ use incastle_units::{Amount, Bytes};
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
 use crate::check::lockstep::switch_at;
-use crate::language::Capacity as Room;
 use crate::language::flows::Group;
+use crate::language::limits::Capacity as Room;
 use crate::language::switch::Buffer;
 use crate::language::udt::{Capacity, Loss};
 use crate::language::wire::WireFormat;

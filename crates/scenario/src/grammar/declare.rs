@@ -13,27 +13,33 @@
 //! - `maybe`: a table within the table that may be absent; `"off"` in its place says so too.
 //! - `flat`: further keys of the same table, declared by another `table!` or `choice!`.
 
-use crate::grammar::describe::Description;
-use crate::grammar::reader::Reader;
+use crate::grammar::describe::{Key, Presence, join_doc};
+use crate::grammar::range::Range;
+use crate::grammar::reader::Table;
+use crate::grammar::value::Value;
 use crate::grammar::writer::Writer;
-use crate::text::context::Context;
 
-/// A table of the language, or the part of one that a `flat` member declares.
-pub(crate) trait Table: Sized {
-    /// Adds this table's members to a description.
-    fn describe(description: &mut Description);
-    /// Takes this table's members from `reader`. `None` if a required one failed; what failed has
-    /// been reported.
-    fn read(reader: &mut Reader<'_>, cx: &mut Context<'_>) -> Option<Self>;
-    /// Writes every member.
-    fn write(&self, writer: &mut Writer);
-
-    /// The description of this table alone.
-    fn description() -> Description {
-        let mut description = Description::default();
-        Self::describe(&mut description);
-        description
+/// The description of a key.
+pub(crate) fn key<T: Value>(
+    name: &'static str,
+    doc: &[&str],
+    presence: Presence,
+    range: Option<Range<T>>,
+) -> Key {
+    Key {
+        name,
+        about: join_doc(doc),
+        shape: T::shape(),
+        presence,
+        range: range.map(|range| (range.words(), range.bounds())),
     }
+}
+
+/// A table on one line: `{ shared = "4 MB", alpha = 0.21 }`.
+pub(crate) fn inline<T: Table>(table: &T) -> String {
+    let mut writer = Writer::default();
+    table.write(&mut writer);
+    writer.into_line()
 }
 
 macro_rules! table {
@@ -54,7 +60,7 @@ macro_rules! table {
         }
 
         #[allow(unused_variables, reason = "tables without members use none of them")]
-        impl $crate::grammar::declare::Table for $table {
+        impl $crate::grammar::reader::Table for $table {
             fn describe(description: &mut $crate::grammar::describe::Description) {
                 $(
                     $crate::grammar::declare::describe_member!(
@@ -93,44 +99,44 @@ macro_rules! member_type {
 
 macro_rules! describe_member {
     (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$($default:expr)?] [$shown:literal] [$($range:expr)?]) => {
-        $d.value::<$ty>(
+        $d.value($crate::grammar::declare::key::<$ty>(
             stringify!($name), &[$($doc),*],
             $crate::grammar::describe::Presence::Depends($shown),
             $crate::grammar::declare::range_of!($ty, $($range)?),
-        );
+        ));
     };
     (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$default:expr] [] [$($range:expr)?]) => {
-        $d.value::<$ty>(
+        $d.value($crate::grammar::declare::key::<$ty>(
             stringify!($name), &[$($doc),*],
             $crate::grammar::describe::Presence::Default(<$ty as $crate::grammar::value::Value>::write(&$default)),
             $crate::grammar::declare::range_of!($ty, $($range)?),
-        );
+        ));
     };
     (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?]) => {
-        $d.value::<$ty>(
+        $d.value($crate::grammar::declare::key::<$ty>(
             stringify!($name), &[$($doc),*],
             $crate::grammar::describe::Presence::Required,
             $crate::grammar::declare::range_of!($ty, $($range)?),
-        );
+        ));
     };
     (option $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?]) => {
-        $d.value::<$ty>(
+        $d.value($crate::grammar::declare::key::<$ty>(
             stringify!($name), &[$($doc),*],
             $crate::grammar::describe::Presence::Optional,
             $crate::grammar::declare::range_of!($ty, $($range)?),
-        );
+        ));
     };
     (section $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
-        $d.section::<$ty>(stringify!($name), &[$($doc),*]);
+        $d.section(stringify!($name), &[$($doc),*], <$ty as $crate::grammar::reader::Table>::description());
     };
     (maybe $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
-        $d.maybe::<$ty>(stringify!($name), &[$($doc),*]);
+        $d.maybe(stringify!($name), &[$($doc),*], <$ty as $crate::grammar::reader::Table>::description());
     };
     (each $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
-        $d.each::<$ty>(stringify!($name), &[$($doc),*]);
+        $d.each(stringify!($name), &[$($doc),*], <$ty as $crate::grammar::reader::Table>::description());
     };
     (flat $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
-        <$ty as $crate::grammar::declare::Table>::describe($d);
+        <$ty as $crate::grammar::reader::Table>::describe($d);
     };
 }
 
@@ -170,7 +176,7 @@ macro_rules! read_member {
         $r.each::<$ty>($cx, stringify!($name))
     };
     (flat $r:ident $cx:ident $name:ident $ty:ty [] []) => {
-        <$ty as $crate::grammar::declare::Table>::read($r, $cx)
+        <$ty as $crate::grammar::reader::Table>::read($r, $cx)
     };
 }
 
@@ -203,14 +209,14 @@ macro_rules! write_member {
     };
     (section $self:ident $w:ident $name:ident) => {
         $w.section(stringify!($name), |inner| {
-            $crate::grammar::declare::Table::write(&$self.$name, inner)
+            $crate::grammar::reader::Table::write(&$self.$name, inner)
         });
     };
     (maybe $self:ident $w:ident $name:ident) => {
         match &$self.$name {
             None => $w.value(stringify!($name), "\"off\""),
             Some(table) => $w.section(stringify!($name), |inner| {
-                $crate::grammar::declare::Table::write(table, inner)
+                $crate::grammar::reader::Table::write(table, inner)
             }),
         }
     };
@@ -219,14 +225,14 @@ macro_rules! write_member {
             $w.section(stringify!($name), |all| {
                 for (name, table) in &$self.$name {
                     all.section(name, |inner| {
-                        $crate::grammar::declare::Table::write(table, inner)
+                        $crate::grammar::reader::Table::write(table, inner)
                     });
                 }
             });
         }
     };
     (flat $self:ident $w:ident $name:ident) => {
-        $crate::grammar::declare::Table::write(&$self.$name, $w);
+        $crate::grammar::reader::Table::write(&$self.$name, $w);
     };
 }
 
@@ -251,7 +257,7 @@ macro_rules! choice {
             }
         }
 
-        impl $crate::grammar::declare::Table for $choice {
+        impl $crate::grammar::reader::Table for $choice {
             fn describe(description: &mut $crate::grammar::describe::Description) {
                 description.members.push($crate::grammar::describe::Member::Choice($crate::grammar::describe::Choice {
                     key: stringify!($key),
@@ -260,7 +266,7 @@ macro_rules! choice {
                     alternatives: vec![$( $crate::grammar::describe::Alternative {
                         word: $word,
                         about: $crate::grammar::describe::join_doc(&[$($doc),*]),
-                        table: <$ty as $crate::grammar::declare::Table>::description(),
+                        table: <$ty as $crate::grammar::reader::Table>::description(),
                     }, )*],
                 }));
             }
@@ -280,14 +286,14 @@ macro_rules! choice {
                     [$($default)?].first().copied(),
                 )?;
                 match word {
-                    $( $word => <$ty as $crate::grammar::declare::Table>::read(reader, cx).map(Self::$variant), )*
+                    $( $word => <$ty as $crate::grammar::reader::Table>::read(reader, cx).map(Self::$variant), )*
                     _ => unreachable!("the reader gives one of the words it was given"),
                 }
             }
 
             fn write(&self, writer: &mut $crate::grammar::writer::Writer) {
                 writer.value(stringify!($key), &$crate::text::node::quoted(self.word()));
-                match self { $( Self::$variant(table) => $crate::grammar::declare::Table::write(table, writer), )* }
+                match self { $( Self::$variant(table) => $crate::grammar::reader::Table::write(table, writer), )* }
             }
         }
     };
@@ -342,17 +348,17 @@ macro_rules! words {
     };
 }
 
-/// Declares a value that is either a fixed word or something else.
 /// Reads the value of a `word_or!`: any, or one within a range.
 macro_rules! read_other {
     ($ty:ty, $node:ident $key:ident $cx:ident) => {
         <$ty as $crate::grammar::value::Value>::read($node, $key, $cx)
     };
     ($ty:ty, $node:ident $key:ident $cx:ident $range:expr) => {
-        $crate::grammar::value::read_within::<$ty>($node, $key, &$range, $cx)
+        $crate::grammar::range::read_within::<$ty>($node, $key, &$range, $cx)
     };
 }
 
+/// Declares a value that is either a fixed word or something else.
 macro_rules! word_or {
     (
         $(#[doc = $about:literal])*

@@ -1,10 +1,6 @@
 //! The description of the language, gathered from the same declarations that read it: from it come
 //! the JSON Schema, the key tables of the documentation, the catalog and "did you mean".
 
-use crate::grammar::declare::Table;
-use crate::grammar::range::Range;
-use crate::grammar::value::Value;
-
 /// What a value may be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
@@ -153,45 +149,33 @@ pub(crate) fn join_doc(lines: &[&str]) -> String {
 
 /// The calls that `table!` makes.
 impl Description {
-    pub(crate) fn value<T: Value>(
-        &mut self,
-        name: &'static str,
-        doc: &[&str],
-        presence: Presence,
-        range: Option<Range<T>>,
-    ) {
-        self.members.push(Member::Value(Key {
-            name,
-            about: join_doc(doc),
-            shape: T::shape(),
-            presence,
-            range: range.map(|range| (range.words(), range.bounds())),
-        }));
+    pub(crate) fn value(&mut self, key: Key) {
+        self.members.push(Member::Value(key));
     }
 
-    pub(crate) fn section<T: Table>(&mut self, name: &'static str, doc: &[&str]) {
+    pub(crate) fn section(&mut self, name: &'static str, doc: &[&str], table: Self) {
         self.members.push(Member::Section {
             name,
             about: join_doc(doc),
-            table: T::description(),
+            table,
             optional: false,
         });
     }
 
-    pub(crate) fn maybe<T: Table>(&mut self, name: &'static str, doc: &[&str]) {
+    pub(crate) fn maybe(&mut self, name: &'static str, doc: &[&str], table: Self) {
         self.members.push(Member::Section {
             name,
             about: join_doc(doc),
-            table: T::description(),
+            table,
             optional: true,
         });
     }
 
-    pub(crate) fn each<T: Table>(&mut self, name: &'static str, doc: &[&str]) {
+    pub(crate) fn each(&mut self, name: &'static str, doc: &[&str], table: Self) {
         self.members.push(Member::Each {
             name,
             about: join_doc(doc),
-            table: T::description(),
+            table,
         });
     }
 }

@@ -1,7 +1,15 @@
 //! Ranges of parameters: the check, its words for messages, its bounds for the schema.
 
+use incastle_units::Span;
+
 use crate::grammar::describe::Bounds;
-use crate::grammar::value::Value;
+use crate::grammar::value::{Value, name_of, wrong};
+use crate::text::context::Context;
+use crate::text::node::Node;
+
+/// Seconds. Spans within a scenario are bounded so that no instant ever lies beyond the 213 days that
+/// simulated time can count.
+pub(crate) const DAY: u64 = 86_400;
 
 /// A range of values; either end may be open.
 #[derive(Debug, Clone)]
@@ -41,6 +49,11 @@ pub(crate) fn between<T>(low: T, high: T) -> Range<T> {
         low: Some((low, true)),
         high: Some((high, true)),
     }
+}
+
+/// More than 0, at most a day.
+pub(crate) fn within_a_day() -> Range<Span> {
+    above_to(Span::ZERO, Span::from_secs(DAY))
 }
 
 /// More than 0, at most 1.
@@ -106,4 +119,32 @@ impl<T: Value> Range<T> {
             high: number(&self.high),
         }
     }
+}
+
+/// Reads a value that must lie within a range. A number that is no such value at all (-1 or 2.5
+/// where one counts) is told of the same range.
+pub(crate) fn read_within<T: Value + PartialOrd>(
+    node: &Node,
+    key: &str,
+    range: &Range<T>,
+    cx: &mut Context<'_>,
+) -> Option<T> {
+    let expected = format!("{}{}", T::KIND, range.words());
+    if !T::KIND.is_empty() && !is_readable::<T>(node, cx) {
+        wrong(node, key, &expected, cx);
+        return None;
+    }
+    let value = T::read(node, key, cx)?;
+    if range.contains(&value) {
+        return Some(value);
+    }
+    let name = name_of(key);
+    let message = format!("{name} must be {expected}, found {}", value.write());
+    cx.error(node.place, key, message, None);
+    None
+}
+
+/// Whether a value can be read, whatever its range.
+fn is_readable<T: Value>(node: &Node, cx: &Context<'_>) -> bool {
+    T::read(node, "", &mut Context::new(cx.files)).is_some()
 }

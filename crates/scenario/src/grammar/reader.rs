@@ -1,14 +1,32 @@
 //! Reads one table of a scenario: takes the keys that the language declares, and tells what is
 //! missing, unknown or without effect.
 
-use crate::grammar::declare::Table;
 use crate::grammar::describe::Description;
-use crate::grammar::range::Range;
-use crate::grammar::value::{Value, Vocabulary, is_misspelt, read_within, read_word};
+use crate::grammar::range::{Range, read_within};
+use crate::grammar::value::{Value, Vocabulary, is_misspelt, read_word};
+use crate::grammar::writer::Writer;
 use crate::text::context::Context;
 use crate::text::former;
 use crate::text::node::{Content, Entry, Node, Place, is_bare_key, quoted};
 use crate::text::suggest::{choices, did_you_mean};
+
+/// A table of the language, or the part of one that a `flat` member declares.
+pub(crate) trait Table: Sized {
+    /// Adds this table's members to a description.
+    fn describe(description: &mut Description);
+    /// Takes this table's members from `reader`. `None` if a required one failed; what failed has
+    /// been reported.
+    fn read(reader: &mut Reader<'_>, cx: &mut Context<'_>) -> Option<Self>;
+    /// Writes every member.
+    fn write(&self, writer: &mut Writer);
+
+    /// The description of this table alone.
+    fn description() -> Description {
+        let mut description = Description::default();
+        Self::describe(&mut description);
+        description
+    }
+}
 
 /// The keys of one table while they are taken.
 pub(crate) struct Reader<'a> {

@@ -6,7 +6,6 @@ use incastle_units::{Amount, Bytes, Packets, ParseUnitError, Quantity, Rate, Spa
 use serde_json::json;
 
 use crate::grammar::describe::Shape;
-use crate::grammar::range::Range;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
 use crate::text::suggest::{choices, did_you_mean};
@@ -27,36 +26,8 @@ pub(crate) trait Value: Sized {
     const KIND: &'static str = "";
 }
 
-/// Reads a value that must lie within a range. A number that is no such value at all (-1 or 2.5
-/// where one counts) is told of the same range.
-pub(crate) fn read_within<T: Value + PartialOrd>(
-    node: &Node,
-    key: &str,
-    range: &Range<T>,
-    cx: &mut Context<'_>,
-) -> Option<T> {
-    let expected = format!("{}{}", T::KIND, range.words());
-    if !T::KIND.is_empty() && !is_readable::<T>(node, cx) {
-        wrong(node, key, &expected, cx);
-        return None;
-    }
-    let value = T::read(node, key, cx)?;
-    if range.contains(&value) {
-        return Some(value);
-    }
-    let name = name_of(key);
-    let message = format!("{name} must be {expected}, found {}", value.write());
-    cx.error(node.place, key, message, None);
-    None
-}
-
-/// Whether a value can be read, whatever its range.
-fn is_readable<T: Value>(node: &Node, cx: &Context<'_>) -> bool {
-    T::read(node, "", &mut Context::new(cx.files)).is_some()
-}
-
 /// The last part of a key, by which messages call it.
-fn name_of(key: &str) -> &str {
+pub(crate) fn name_of(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use crate::grammar::declare::Table;
 use crate::text::node::quoted_key;
 
 /// Collects the lines of one table, then its sub-tables.
@@ -32,6 +31,15 @@ impl Writer {
         out
     }
 
+    /// A table on one line, which has no sections.
+    pub(crate) fn into_line(self) -> String {
+        assert!(
+            self.sections.is_empty(),
+            "a table on one line has no sections"
+        );
+        format!("{{ {} }}", self.lines.join(", "))
+    }
+
     fn emit(&self, path: &str, out: &mut String) {
         for line in &self.lines {
             out.push_str(line);
@@ -52,12 +60,4 @@ impl Writer {
             section.emit(&full, out);
         }
     }
-}
-
-/// A table on one line: `{ shared = "4 MB", alpha = 0.21 }`.
-pub(crate) fn inline<T: Table>(table: &T) -> String {
-    let mut writer = Writer::default();
-    table.write(&mut writer);
-    assert!(writer.sections.is_empty(), "inline tables have no sections");
-    format!("{{ {} }}", writer.lines.join(", "))
 }

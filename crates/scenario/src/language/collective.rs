@@ -4,8 +4,8 @@ use incastle_units::{Bytes, Span};
 
 use crate::grammar::declare::{choice, table};
 use crate::grammar::range::{above_to, between};
+use crate::language::limits::Rounds;
 use crate::language::network::MOST_HOSTS;
-use crate::language::rounds::Rounds;
 use crate::language::sizes::MOST_BYTES;
 
 table! {

@@ -3,12 +3,11 @@
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::grammar::declare::{choice, table, word_or, words};
-use crate::grammar::range::{above, above_to, between, fraction};
-use crate::language::DAY;
+use crate::grammar::range::{above, above_to, between, fraction, within_a_day};
 use crate::language::arrivals::Arrivals;
 use crate::language::collective::AllReduce;
+use crate::language::limits::Rounds;
 use crate::language::network::{MOST_HOSTS, rates};
-use crate::language::rounds::Rounds;
 use crate::language::selection::Selection;
 use crate::language::sizes::{MOST_BYTES, Sizes};
 use crate::language::transport::Transport;
@@ -170,7 +169,7 @@ table! {
         /// Application bytes written at once; `"packet"` fills one packet.
         value message: Message = Message::Packet;
         /// How long it sends.
-        value on: Span, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value on: Span, in within_a_day();
         /// How long it is silent.
         value off: Span;
         /// Whether `on` and `off` are the lengths themselves, or the means of random ones.

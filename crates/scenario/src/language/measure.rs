@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use incastle_units::{Bytes, Span};
 
-use crate::grammar::declare::{Table, table, words};
+use crate::grammar::declare::{table, words};
 use crate::grammar::describe::Shape;
 use crate::grammar::range::{above, between};
+use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::Value;
 use crate::language::flows::Stop;
@@ -267,7 +268,7 @@ impl<T: Table + Short> Value for Sampling<T> {
     fn write(&self) -> String {
         match self {
             Self::Off => "\"off\"".to_owned(),
-            Self::On(table) => crate::grammar::writer::inline(table),
+            Self::On(table) => crate::grammar::declare::inline(table),
         }
     }
 

@@ -2,9 +2,10 @@
 
 use incastle_units::{Bytes, Rate, Span};
 
-use crate::grammar::declare::{Table, choice, table};
+use crate::grammar::declare::{choice, table};
 use crate::grammar::describe::Shape;
 use crate::grammar::range::{Range, above_to, between};
+use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
 use crate::language::ratio::Ratio;
@@ -273,7 +274,7 @@ impl Value for Schedule {
     }
 
     fn write(&self) -> String {
-        let changes: Vec<String> = self.0.iter().map(crate::grammar::writer::inline).collect();
+        let changes: Vec<String> = self.0.iter().map(crate::grammar::declare::inline).collect();
         format!("[{}]", changes.join(", "))
     }
 

@@ -10,13 +10,13 @@ use incastle_queueing::{CongestionMemory, CongestionPointConfig, Detail, QcnSamp
 use incastle_units::{Bytes, Packets, Rate, Span};
 use serde_json::json;
 
-use crate::grammar::declare::{Table, table, words};
+use crate::grammar::declare::{key, table, words};
 use crate::grammar::describe::{Description, Presence, Shape};
-use crate::grammar::range::{above, above_to, at_least, below_one, between, fraction};
+use crate::grammar::range::{above, at_least, below_one, between, fraction, within_a_day};
 use crate::grammar::reader::Reader;
+use crate::grammar::reader::Table;
 use crate::grammar::value::{Value, wrong};
 use crate::grammar::writer::Writer;
-use crate::language::DAY;
 use crate::language::network::rates;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
@@ -76,7 +76,7 @@ table! {
         /// Bytes sent in one stage of the byte counter.
         value rpg_byte_reset: Bytes = limiter().rpg_byte_reset, in above(Bytes::ZERO);
         /// The length of one stage of the timer.
-        value rpg_time_reset: Span = limiter().timer, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value rpg_time_reset: Span = limiter().timer, in within_a_day();
         /// Each stage is multiplied by a random number from 1 - this to 1 + this.
         value jitter: f64 = limiter().jitter, in below_one();
         /// Stages of fast recovery, before the rate is increased beyond the target.
@@ -268,18 +268,18 @@ impl Value for ModificationList {
 /// Two keys that say the same: `variant`, and `modifications` where no variant has that combination.
 impl Table for Modifications {
     fn describe(description: &mut Description) {
-        description.value::<Variant>(
+        description.value(key::<Variant>(
             "variant",
             &["None of the modifications (I), one (II, III, IV), II and IV (V), or III and IV (VI)."],
             Presence::Default(Variant::I.write()),
             None,
-        );
-        description.value::<ModificationList>(
+        ));
+        description.value(key::<ModificationList>(
             "modifications",
             &["The modifications one by one, for any combination. Instead of `variant`."],
             Presence::Optional,
             None,
-        );
+        ));
     }
 
     fn read(reader: &mut Reader<'_>, cx: &mut Context<'_>) -> Option<Self> {

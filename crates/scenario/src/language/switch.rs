@@ -6,12 +6,13 @@ use incastle_queueing::{
 };
 use incastle_units::{Amount, Bytes};
 
-use crate::grammar::declare::{Table, choice, table, words};
+use crate::grammar::declare::{choice, table, words};
 use crate::grammar::describe::Shape;
 use crate::grammar::range::{above, between, fraction};
+use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
-use crate::language::Capacity;
+use crate::language::limits::Capacity;
 use crate::language::network::MOST_MTU;
 use crate::language::qcn::CongestionPoints;
 use crate::language::selection::{Name, Selection};
@@ -92,7 +93,7 @@ impl Value for Buffer {
     fn write(&self) -> String {
         match self {
             Self::PerPort(capacity) => capacity.write(),
-            Self::Shared(shared) => crate::grammar::writer::inline(shared),
+            Self::Shared(shared) => crate::grammar::declare::inline(shared),
         }
     }
 

@@ -9,8 +9,7 @@ use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
 use crate::grammar::declare::{choice, table, word_or, words};
-use crate::grammar::range::{above, above_to, at_least, between, fraction, proper_fraction};
-use crate::language::DAY;
+use crate::grammar::range::{above, at_least, between, fraction, proper_fraction, within_a_day};
 use crate::language::custom::Custom;
 
 /// Payload bytes of a full segment, unless a scenario says otherwise.
@@ -53,13 +52,13 @@ table! {
         /// Three-way handshake; without it connections begin established.
         value handshake: bool = tcp::Config::default().handshake;
         /// The least retransmission timeout.
-        value min_rto: Span = tcp::RtoConfig::default().min, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value min_rto: Span = tcp::RtoConfig::default().min, in within_a_day();
         /// The granularity of the retransmission timer.
-        value rto_granularity: Span = tcp::RtoConfig::default().granularity, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value rto_granularity: Span = tcp::RtoConfig::default().granularity, in within_a_day();
         /// The retransmission timeout before the first round-trip sample.
-        value initial_rto: Span = tcp::RtoConfig::default().initial, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value initial_rto: Span = tcp::RtoConfig::default().initial, in within_a_day();
         /// The greatest retransmission timeout.
-        value max_rto: Span = tcp::RtoConfig::default().max, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value max_rto: Span = tcp::RtoConfig::default().max, in within_a_day();
         /// Draws each timeout from 1 to 1.5 times its value (Vasudevan 2009).
         value randomized_rto: bool = tcp::RtoConfig::default().randomized;
         /// Round-trip times by timestamps; otherwise by Karn's rule.
@@ -67,7 +66,7 @@ table! {
         /// One ACK for so many segments; 1 turns delayed ACKs off.
         value delayed_ack_count: u32 = tcp::Config::default().delayed_ack_count, in at_least(1);
         /// The longest that an ACK is delayed.
-        value delayed_ack_timeout: Span = tcp::Config::default().delayed_ack_timeout, in above_to(Span::ZERO, Span::from_secs(DAY));
+        value delayed_ack_timeout: Span = tcp::Config::default().delayed_ack_timeout, in within_a_day();
         /// New segments on the first two duplicate ACKs (RFC 3042).
         value limited_transmit: bool = tcp::Config::default().limited_transmit;
         /// Slow start after idleness (RFC 5681, section 4.1).

@@ -6,7 +6,7 @@ use incastle_units::Bytes;
 use crate::grammar::declare::{choice, table, words};
 use crate::grammar::range::between;
 use crate::language::custom::Custom;
-use crate::language::send_buffer::SendBuffer;
+use crate::language::limits::SendBuffer;
 use crate::language::tcp::{Congestion, Tcp};
 use crate::language::udt::{Dcudp, Stream, Udt};
 

@@ -7,12 +7,12 @@ use std::collections::BTreeSet;
 
 use incastle_units::{Rate, Span};
 
-use crate::language::Root;
 use crate::language::arrivals::{Arrival, Arrivals};
 use crate::language::flows::{
     Count, Group, LoadOf, Message, OnOff, Periods, Poisson, PoissonDatagrams, Query, RandomIncast,
     Stop, Workload,
 };
+use crate::language::root::Root;
 use crate::language::wire::WireFormat;
 use crate::load::spread::{Matrix, Network, Shares};
 use crate::topology::pairs::{group_hosts, group_pairs};

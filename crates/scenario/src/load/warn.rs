@@ -3,10 +3,10 @@
 use incastle_units::Rate;
 
 use crate::grammar::value::Value;
-use crate::language::Root;
 use crate::language::flows::{Group, LoadOf, Workload};
+use crate::language::root::Root;
 use crate::load::demand::{Unknown, is_there};
-use crate::load::{Loaded, Offered, OfferedLoad, Row, SAME, is_steady};
+use crate::load::offered::{Loaded, Offered, OfferedLoad, Row, SAME, is_steady};
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
@@ -31,8 +31,18 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) -> Offer
     offered.result(root)
 }
 
+/// Checks `load_of` of all groups, as far as that needs no other checks.
+pub(crate) fn check_tiers(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    let tiers = Tier::among(layout);
+    for (name, group) in &root.flows {
+        if let Some((load, load_of)) = group.workload.load() {
+            check_load_of(&format!("flows.{name}"), (load, load_of), &tiers, cx);
+        }
+    }
+}
+
 /// Reports a `load_of` without `load`, or of a tier that is not there.
-pub(super) fn check_load_of(
+fn check_load_of(
     path: &str,
     (load, load_of): (Option<f64>, LoadOf),
     tiers: &[Tier],

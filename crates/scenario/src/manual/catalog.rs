@@ -1,11 +1,12 @@
 //! What there is to choose from, each with one line: `incastle list`.
 
-use crate::grammar::declare::{Table, Words};
+use crate::grammar::declare::Words;
 use crate::grammar::describe::{Choice, Description, Member};
-use crate::language::elsewhere;
+use crate::grammar::reader::Table;
+use crate::language::elsewhere::{Elsewhere, TOGETHER, TRANSPORTS, VARIANTS};
 use crate::language::flows::Group;
 use crate::language::network::Network;
-use crate::language::qcn::SamplingRule;
+use crate::language::qcn::{SamplingRule, Variant};
 use crate::language::sizes::named;
 use crate::language::switch::Switch;
 use crate::language::tcp::Tcp;
@@ -50,11 +51,22 @@ pub fn catalog() -> Vec<CatalogList> {
 }
 
 /// Algorithms that are set elsewhere than by `congestion`.
-fn set_elsewhere() -> impl Iterator<Item = CatalogEntry> {
-    elsewhere::all().map(|one| CatalogEntry {
+fn set_elsewhere() -> Vec<CatalogEntry> {
+    let entry = |one: &Elsewhere, about: &str| CatalogEntry {
         name: one.name,
-        description: format!("{}; {}", one.about, one.keys),
-    })
+        description: format!("{about}; {}", one.keys),
+    };
+    let together = TOGETHER.iter().map(|(one, about)| entry(one, about));
+    let kinds = choice_of(&Transport::description(), "kind");
+    let transports = TRANSPORTS.iter().map(|one| {
+        let kind = kinds.iter().find(|kind| kind.name == one.name);
+        entry(one, &kind.expect("it is a transport").description)
+    });
+    let variants = Variant::entries();
+    assert_eq!(VARIANTS.len(), variants.len(), "each variant has its name");
+    let variants = VARIANTS.iter().zip(&variants);
+    let variants = variants.map(|(one, (_, about))| entry(one, about));
+    together.chain(transports).chain(variants).collect()
 }
 
 /// When QCN's congestion points compute feedback.

@@ -5,8 +5,8 @@ pub(crate) mod reference;
 pub(crate) mod schema;
 
 use crate::grammar::Description;
-use crate::grammar::declare::Table;
-use crate::language::Root;
+use crate::grammar::reader::Table;
+use crate::language::root::Root;
 
 /// Every key of the language, with its type, range, default and meaning.
 pub fn description() -> Description {

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use crate::grammar::declare::Table;
 use crate::grammar::describe::{Choice, Description, Key, Member, Presence};
-use crate::language::Root;
+use crate::grammar::reader::Table;
+use crate::language::root::Root;
 
 /// All tables of the language in Markdown.
 pub fn reference() -> String {

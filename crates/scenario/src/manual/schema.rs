@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::grammar::declare::Table;
 use crate::grammar::json::object;
-use crate::language::Root;
+use crate::grammar::reader::Table;
+use crate::language::root::Root;
 
 /// The schema of a whole scenario as text.
 pub fn schema() -> String {

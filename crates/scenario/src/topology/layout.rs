@@ -7,10 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use incastle_units::{Bytes, Rate, Span};
 
-use crate::language::network::Network;
 use crate::language::selection::Name;
-use crate::text::context::Context;
-use crate::topology::plan::Plan;
 
 /// Hosts, switches and the links between them.
 #[derive(Debug, Clone, PartialEq)]
@@ -75,11 +72,6 @@ impl Link {
 }
 
 impl Layout {
-    /// The layout of `[network]`; what is wrong with it is reported.
-    pub(crate) fn new(network: &Network, cx: &mut Context<'_>) -> Option<Self> {
-        Plan::new(network).layout(network, cx)
-    }
-
     /// Of these hosts, switches and links.
     pub fn of(hosts: Vec<Name>, switches: Vec<Name>, links: Vec<Link>) -> Self {
         let mut access = vec![None; hosts.len()];

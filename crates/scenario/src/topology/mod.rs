@@ -5,7 +5,7 @@ mod failures;
 mod graph;
 pub mod layout;
 pub mod pairs;
-mod plan;
+pub(crate) mod plan;
 pub(crate) mod routes;
 mod shapes;
 #[cfg(test)]

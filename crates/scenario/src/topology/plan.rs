@@ -26,42 +26,39 @@ pub(super) struct Plan {
     mtu: Bytes,
 }
 
+/// The layout of `[network]`; what is wrong with it is reported.
+pub(crate) fn layout(network: &Network, cx: &mut Context<'_>) -> Option<Layout> {
+    let mut plan = Plan {
+        hosts: Vec::new(),
+        switches: Vec::new(),
+        links: Vec::new(),
+        rate: network.rate,
+        delay: network.delay,
+        mtu: network.mtu,
+    };
+    match &network.topology {
+        Topology::Star(star) => plan.star(star),
+        Topology::Dumbbell(dumbbell) => plan.dumbbell(dumbbell),
+        Topology::Tree(tree) => plan.tree(tree, cx)?,
+        Topology::LeafSpine(fabric) => plan.leaf_spine(fabric, cx)?,
+        Topology::FatTree(fabric) => plan.fat_tree(fabric, cx)?,
+        Topology::Clos(fabric) => plan.clos(fabric, cx)?,
+        Topology::Graph(graph) => plan.graph(graph, network, cx)?,
+    }
+    if !matches!(&network.topology, Topology::Graph(_)) {
+        for (label, group) in &network.links {
+            plan.adjust(label, group, cx);
+        }
+    }
+    plan.oversubscribe(network, cx);
+    plan.most_routes(cx)?;
+    for (label, failure) in &network.failures {
+        plan.fail(label, failure, cx);
+    }
+    Some(Layout::of(plan.hosts, plan.switches, plan.links))
+}
+
 impl Plan {
-    pub(super) fn new(network: &Network) -> Self {
-        Self {
-            hosts: Vec::new(),
-            switches: Vec::new(),
-            links: Vec::new(),
-            rate: network.rate,
-            delay: network.delay,
-            mtu: network.mtu,
-        }
-    }
-
-    /// The layout of `[network]`; what is wrong with it is reported.
-    pub(super) fn layout(mut self, network: &Network, cx: &mut Context<'_>) -> Option<Layout> {
-        match &network.topology {
-            Topology::Star(star) => self.star(star),
-            Topology::Dumbbell(dumbbell) => self.dumbbell(dumbbell),
-            Topology::Tree(tree) => self.tree(tree, cx)?,
-            Topology::LeafSpine(fabric) => self.leaf_spine(fabric, cx)?,
-            Topology::FatTree(fabric) => self.fat_tree(fabric, cx)?,
-            Topology::Clos(fabric) => self.clos(fabric, cx)?,
-            Topology::Graph(graph) => self.graph(graph, network, cx)?,
-        }
-        if !matches!(&network.topology, Topology::Graph(_)) {
-            for (label, group) in &network.links {
-                self.adjust(label, group, cx);
-            }
-        }
-        self.oversubscribe(network, cx);
-        self.most_routes(cx)?;
-        for (label, failure) in &network.failures {
-            self.fail(label, failure, cx);
-        }
-        Some(Layout::of(self.hosts, self.switches, self.links))
-    }
-
     /// Reports more routes than a network may have.
     fn most_routes(&self, cx: &mut Context<'_>) -> Option<()> {
         let mut with_hosts = vec![false; self.switches.len()];

@@ -269,7 +269,9 @@ fn what_cannot_be_a_message_is_refused() {
 #[test]
 fn messages_that_may_grow_old_come_whole_or_not_at_all() {
     let mut lost = 0;
-    for (seed, config) in (0..cases(30).into()).flat_map(|seed| [(seed, udt_config()), (seed, dcudp_config())]) {
+    for (seed, config) in
+        (0..cases(30).into()).flat_map(|seed| [(seed, udt_config()), (seed, dcudp_config())])
+    {
         let config = messages(config);
         let path = Path {
             loss: 100,

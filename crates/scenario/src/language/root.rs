@@ -1,0 +1,89 @@
+//! The top of a scenario, with `[run]` and `[host]`.
+
+use incastle_units::Span;
+
+use crate::grammar::declare::{table, words};
+use crate::grammar::range::{DAY, above_to, at_least, between};
+use crate::language::flows::Group;
+use crate::language::limits::Capacity;
+use crate::language::measure::Measure;
+use crate::language::network::Network;
+use crate::language::qcn::ReactionPoints;
+use crate::language::switch::{Switch, SwitchGroup};
+use crate::language::transport::Transport;
+
+table! {
+    /// A whole scenario.
+    pub struct Root {
+        /// The name of the scenario and of its results: letters, digits, `-`, `_` and `.`.
+        value name: String = "scenario".to_owned(), shown "the file's name without `.toml`";
+        /// How long, and with which random numbers.
+        section run: Run;
+        /// Hosts, switches and links.
+        section network: Network;
+        /// The switches: buffers and queue disciplines.
+        section switch: Switch;
+        /// Switches that differ from `[switch]`, under labels of your own.
+        each switches: SwitchGroup;
+        /// The hosts' NICs.
+        section host: Host;
+        /// The transport of all flows, unless a group says otherwise.
+        section transport: Transport;
+        /// The groups of flows, under names of your own.
+        each flows: Group;
+        /// What is recorded.
+        section measure: Measure;
+    }
+}
+
+table! {
+    /// `[run]`
+    pub struct Run {
+        /// How long the network is simulated; with `stop = "when-done"` at most.
+        value duration: Span, in above_to(Span::ZERO, Span::from_secs(100 * DAY));
+        /// When the run ends.
+        value stop: RunStop = RunStop::Duration;
+        /// The seed of every random substream; the same scenario and seed give the same result.
+        value seed: u64 = 1;
+    }
+}
+
+table! {
+    /// `[host]`
+    pub struct Host {
+        /// Packets leave a random time from 0 to this later (a jitter never reorders).
+        value jitter: Span = Span::ZERO, in between(Span::ZERO, Span::from_secs(1));
+        /// Which packets do: those with data, or acknowledgements and control packets too.
+        value jitter_applies_to: JitterAppliesTo = JitterAppliesTo::Data;
+        /// Segments that leave together (segmentation offload), at most half a window; as many
+        /// contiguous arrivals are handed to the transport at once. 1 turns both off.
+        value tso_burst: u32 = 1, in at_least(1);
+        /// How long the first arrival of a burst waits for others; without effect at `tso_burst = 1`.
+        value interrupt_coalescing: Span = Span::from_us(5), in between(Span::ZERO, Span::from_secs(1));
+        /// What the NIC's queue holds; a full one drops.
+        value queue: Capacity = Capacity::Unlimited;
+        /// What the NICs do about congestion notifications (QCN).
+        section qcn: ReactionPoints;
+    }
+}
+
+words! {
+    /// When a run ends.
+    pub enum RunStop {
+        /// After its duration.
+        "duration" => Duration,
+        /// When its finite work is done: all flows with a size are complete, all requests answered, all
+        /// rounds over. Groups without an end of their own do not count. The duration is the limit.
+        "when-done" => WhenDone,
+    }
+}
+
+words! {
+    /// Which packets a jitter delays.
+    pub enum JitterAppliesTo {
+        /// Those with data.
+        "data" => Data,
+        /// All.
+        "all" => All,
+    }
+}
