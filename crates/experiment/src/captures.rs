@@ -15,8 +15,8 @@ use crate::output;
 use crate::record::Record;
 use crate::record::flows::FlowRow;
 use incastle_scenario::language::measure::{Capture, Sampling};
-use incastle_scenario::language::tcp::Recovery;
 use incastle_scenario::language::transport::{Kind, Transport};
+use incastle_transport::tcp::Recovery;
 
 const APPLICATION: &str = concat!("Incastle ", env!("CARGO_PKG_VERSION"));
 const PS_PER_US: u64 = 1_000_000;

@@ -58,7 +58,6 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
             Place::File(at),
             "",
             format!("this is not TOML: {}", error.message()),
-            None,
         );
     }
     if !errors.is_empty() {

@@ -26,7 +26,8 @@ fn complete_one(path: &str, custom: &mut Custom, cx: &mut Context<'_>) {
         // Whoever runs the scenario knows it.
         Ok(None) => return,
         Err(Mistake { message, help }) => {
-            cx.error_at(&format!("{path}.controller"), message, help);
+            cx.error_at(&format!("{path}.controller"), message)
+                .help_if(help);
             return;
         }
     };
@@ -36,8 +37,8 @@ fn complete_one(path: &str, custom: &mut Custom, cx: &mut Context<'_>) {
         cx.error_at(
             &format!("{path}.controller_source"),
             format!("the source of \"{name}\" has the hash {hash}, not {before}"),
-            Some("to run it as it is now, take controller_source out".to_owned()),
-        );
+        )
+        .help("to run it as it is now, take controller_source out");
     }
     if let Some(taken) = parameters {
         check_parameters(path, custom, &taken, cx);
@@ -61,7 +62,7 @@ fn check_parameters(path: &str, custom: &Custom, taken: &[String], cx: &mut Cont
         cx.error_at(
             &format!("{path}.parameters.{name}"),
             format!("the controller \"{controller}\" has no parameter {name}"),
-            Some(format!("{}{there}", near.unwrap_or_default())),
-        );
+        )
+        .help(format!("{}{there}", near.unwrap_or_default()));
     }
 }

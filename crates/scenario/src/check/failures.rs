@@ -19,7 +19,6 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
                     "the run ends after {end}, before the failure at {}",
                     failure.down
                 ),
-                None,
             );
         }
     }
@@ -77,8 +76,8 @@ fn check_group(
             format!(
                 "failed links leave no path between {from} and {to}, from the beginning to the end"
             ),
-            Some("see [network.failures]".to_owned()),
-        );
+        )
+        .help("see [network.failures]");
         return;
     }
     let divided = states.iter().enumerate().find_map(|(number, state)| {
@@ -91,15 +90,11 @@ fn check_group(
     let until = later.iter().find(|state| !state.divides(pair));
     let until = until.map_or(end, |state| state.from);
     let [from, to] = names(pair);
-    cx.warn_at(
-        &key,
-        format!(
+    cx.warn_at(&key, format!(
             "failed links leave no path between {from} and {to} from {} to {until}: what is sent meanwhile \
              is lost",
             states[number].from
-        ),
-        None,
-    );
+        ));
 }
 
 /// The hosts that the flows of a group may connect; none where they do not exist, which is told

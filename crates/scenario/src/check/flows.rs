@@ -17,11 +17,8 @@ use crate::topology::pairs::{MOST_FLOWS, group_pairs};
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if root.flows.is_empty() && !cx.partial {
-        cx.error_at(
-            "flows",
-            "the scenario has no flows".to_owned(),
-            Some("add a group: [flows.NAME] with workload, from and to".to_owned()),
-        );
+        cx.error_at("flows", "the scenario has no flows")
+            .help("add a group: [flows.NAME] with workload, from and to");
     }
     check_end(root, cx);
     let parts = layout.parts();
@@ -40,12 +37,9 @@ fn check_end(root: &Root, cx: &mut Context<'_>) {
     if root.run.stop == RunStop::WhenDone && endless && !root.flows.is_empty() && !cx.partial {
         cx.error_at(
             "run.stop",
-            "\"when-done\", but no group of flows ends by itself".to_owned(),
-            Some(
-                "give a group a size, a number of rounds or a `stop`; or stop = \"duration\""
-                    .to_owned(),
-            ),
-        );
+            "\"when-done\", but no group of flows ends by itself",
+        )
+        .help("give a group a size, a number of rounds or a `stop`; or stop = \"duration\"");
     }
 }
 
@@ -68,15 +62,11 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     }
     let pairs = group_pairs(group, &from, &to);
     if pairs.len() > MOST_FLOWS {
-        cx.error_at(
-            &format!("{path}.to"),
-            format!(
+        cx.error_at(&format!("{path}.to"), format!(
                 "a flow between each of {} hosts and each of {}: a group has at most {MOST_FLOWS} flows",
                 from.len(),
                 to.len()
-            ),
-            Some("fewer hosts in `from` or `to`, or fewer flows by `count`".to_owned()),
-        );
+            )).help("fewer hosts in `from` or `to`, or fewer flows by `count`");
     }
     if pairs.is_empty() {
         cx.error_at(
@@ -85,8 +75,8 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
                 "{} sends to itself",
                 quoted(&layout.hosts[from[0]].to_string())
             ),
-            Some("`from` and `to` must name at least two different hosts".to_owned()),
-        );
+        )
+        .help("`from` and `to` must name at least two different hosts");
     }
     if let Some((from, to)) = pairs.iter().find(|(from, to)| parts[*from] != parts[*to]) {
         cx.error_at(
@@ -96,8 +86,8 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
                 quoted(&layout.hosts[*to].to_string()),
                 quoted(&layout.hosts[*from].to_string())
             ),
-            Some("no links lead from one to the other".to_owned()),
-        );
+        )
+        .help("no links lead from one to the other");
     }
 }
 
@@ -117,11 +107,10 @@ fn check_servers(
         cx.error_at(
             &format!("{path}.count"),
             format!("{wanted} servers, but `from` has only {hosts} hosts"),
-            Some(
-                "each server is a host of its own: more hosts (as senders of a star), or without \
-                 `count` as many servers as there are"
-                    .to_owned(),
-            ),
+        )
+        .help(
+            "each server is a host of its own: more hosts (as senders of a star), or without \
+                 `count` as many servers as there are",
         );
     }
 }
@@ -133,7 +122,6 @@ fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) 
         cx.error_at(
             &format!("{path}.stop"),
             format!("stop at {stop} is not after the start at {}", group.start),
-            None,
         );
     }
     if group.start >= duration {
@@ -143,7 +131,6 @@ fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) 
                 "the run ends after {duration}, before the start at {}",
                 group.start
             ),
-            None,
         );
     }
 }
@@ -164,58 +151,59 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
                 "workload \"{}\" needs another transport",
                 group.workload.word()
             ),
-            Some(format!("transport = {{ kind = \"{kind}\" }}")),
-        );
+        )
+        .help(format!("transport = {{ kind = \"{kind}\" }}"));
     }
     match &group.workload {
         Workload::Bulk(bulk) => check_size(path, group, bulk.size, cx),
         Workload::Permutation(one) => check_size(path, group, one.size, cx),
         Workload::Cbr(cbr) => check_message(path, group, cbr.message, cx),
         Workload::OnOff(on_off) => check_message(path, group, on_off.message, cx),
-        Workload::BarrierIncast(barrier) => {
-            one_of(
-                path,
-                ["sru", "total_size"],
-                &(barrier.sru, barrier.total_size),
-                cx,
-            );
-        }
-        Workload::AllToAll(all) => one_of(
-            path,
-            ["response_size", "total_size"],
-            &(all.response_size, all.total_size),
-            cx,
-        ),
+        Workload::PoissonDatagrams(poisson) => check_message(path, group, poisson.message, cx),
         Workload::Query(query) => check_query(path, query, cx),
-        Workload::Poisson(poisson) => {
-            one_of(
-                path,
-                ["load", "flow_rate"],
-                &(poisson.load, poisson.flow_rate),
-                cx,
-            );
-        }
-        Workload::RandomIncast(incast) => {
-            one_of(
-                path,
-                ["sru", "total_size"],
-                &(incast.sru, incast.total_size),
-                cx,
-            );
-            let rates = (incast.load, incast.incast_rate);
-            one_of(path, ["load", "incast_rate"], &rates, cx);
-        }
         // Their values were checked as they were read, their hosts with those of the group.
-        Workload::FlowList(_) | Workload::AllReduce(_) => {}
-        Workload::PoissonDatagrams(poisson) => {
-            check_message(path, group, poisson.message, cx);
-            one_of(
-                path,
-                ["load", "datagram_rate"],
-                &(poisson.load, poisson.datagram_rate),
-                cx,
-            );
+        Workload::BarrierIncast(_)
+        | Workload::AllToAll(_)
+        | Workload::Poisson(_)
+        | Workload::RandomIncast(_)
+        | Workload::FlowList(_)
+        | Workload::AllReduce(_) => {}
+    }
+    for keys in alternatives(&group.workload) {
+        one_of(path, keys, cx);
+    }
+}
+
+/// Pairs of keys of which a workload has exactly one.
+fn alternatives(workload: &Workload) -> Vec<[Given; 2]> {
+    let key = |name, given| Given { name, given };
+    let total = |total: Option<Bytes>| key("total_size", total.is_some());
+    let load = |load: Option<f64>| key("load", load.is_some());
+    match workload {
+        Workload::BarrierIncast(one) => {
+            vec![[key("sru", one.sru.is_some()), total(one.total_size)]]
         }
+        Workload::AllToAll(one) => {
+            let response = key("response_size", one.response_size.is_some());
+            vec![[response, total(one.total_size)]]
+        }
+        Workload::Poisson(one) => {
+            vec![[load(one.load), key("flow_rate", one.flow_rate.is_some())]]
+        }
+        Workload::RandomIncast(one) => vec![
+            [key("sru", one.sru.is_some()), total(one.total_size)],
+            [
+                load(one.load),
+                key("incast_rate", one.incast_rate.is_some()),
+            ],
+        ],
+        Workload::PoissonDatagrams(one) => {
+            vec![[
+                load(one.load),
+                key("datagram_rate", one.datagram_rate.is_some()),
+            ]]
+        }
+        _ => Vec::new(),
     }
 }
 
@@ -232,53 +220,41 @@ fn check_size(path: &str, group: &Group, size: Size, cx: &mut Context<'_>) {
             cx.error_at(
                 &format!("{path}.size"),
                 format!("{datagrams} datagrams at once: a flow has at most {MOST_DATAGRAMS}"),
-                Some(
-                    "a smaller size, or datagrams in time: workload = \"cbr\" with a rate"
-                        .to_owned(),
-                ),
-            );
+            )
+            .help("a smaller size, or datagrams in time: workload = \"cbr\" with a rate");
         }
     }
     if group.workload.deadline().is_some() && size == Size::Unlimited {
         cx.error_at(
             &format!("{path}.deadline"),
-            "a deadline for flows without end".to_owned(),
-            Some("give the flows a size".to_owned()),
-        );
+            "a deadline for flows without end",
+        )
+        .help("give the flows a size");
     }
     if matches!(group.transport.kind, Kind::Datagram(_)) && size == Size::Unlimited {
         cx.error_at(
             &format!("{path}.workload"),
-            "datagrams without control would send without limit".to_owned(),
-            Some("give a size, or a rate with workload = \"cbr\"".to_owned()),
-        );
+            "datagrams without control would send without limit",
+        )
+        .help("give a size, or a rate with workload = \"cbr\"");
     }
 }
 
 fn check_query(path: &str, query: &Query, cx: &mut Context<'_>) {
-    if let (Some(_), Some(_)) = (query.response_size, query.total_size) {
-        one_of(
-            path,
-            ["response_size", "total_size"],
-            &(query.response_size, query.total_size),
-            cx,
-        );
+    if query.response_size.is_some() && query.total_size.is_some() {
+        both(path, ["response_size", "total_size"], cx);
     }
     if query.rate.is_some() && query.think_time > Span::ZERO {
         cx.error_at(
             &format!("{path}.think_time"),
-            "`think_time` waits for the last answer, and `rate` does not".to_owned(),
-            Some("give one of the two".to_owned()),
-        );
+            "`think_time` waits for the last answer, and `rate` does not",
+        )
+        .help("give one of the two");
     }
     if query.rate.is_none()
         && !matches!(query.interarrival, InterarrivalDistribution::Exponential(_))
     {
-        cx.error_at(
-            &format!("{path}.interarrival_distribution"),
-            "`interarrival_distribution` without `rate`: a client sends its next requests when all responses are complete".to_owned(),
-            Some("give the queries per second of each client, such as rate = 7".to_owned()),
-        );
+        cx.error_at(&format!("{path}.interarrival_distribution"), "`interarrival_distribution` without `rate`: a client sends its next requests when all responses are complete").help("give the queries per second of each client, such as rate = 7");
     }
 }
 
@@ -294,8 +270,8 @@ fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'
                 "a message of {size} does not fit a datagram of {}",
                 datagram.payload
             ),
-            Some("a larger `payload` of the transport, or a smaller message".to_owned()),
-        );
+        )
+        .help("a larger `payload` of the transport, or a smaller message");
     }
 }
 
@@ -310,39 +286,39 @@ fn within(path: &str, name: &str, size: Bytes, most: Bytes, cx: &mut Context<'_>
         cx.error_at(
             &format!("{path}.{name}"),
             format!("{name} must be at most {most}, found {size}"),
-            None,
         );
     }
 }
 
 fn above_zero(path: &str, name: &str, cx: &mut Context<'_>) {
-    cx.error_at(
-        &format!("{path}.{name}"),
-        format!("{name} must be above 0"),
-        None,
-    );
+    cx.error_at(&format!("{path}.{name}"), format!("{name} must be above 0"));
 }
 
 /// Exactly one of two keys.
-fn one_of<T>(path: &str, names: [&str; 2], given: &(Option<T>, Option<T>), cx: &mut Context<'_>) {
-    let [first, second] = names;
-    match given {
-        (Some(_), Some(_)) => cx.error_at(
-            &format!("{path}.{second}"),
-            format!("[{path}] has both {first} and {second}"),
-            Some("give one of the two".to_owned()),
-        ),
-        (None, None) => {
-            let missing = !cx.is_given(&format!("{path}.{first}"))
-                && !cx.is_given(&format!("{path}.{second}"));
-            if missing {
-                cx.error_at(
-                    path,
-                    format!("[{path}] has neither {first} nor {second}"),
-                    Some("give one of the two".to_owned()),
-                );
+fn one_of(path: &str, keys: [Given; 2], cx: &mut Context<'_>) {
+    let [first, second] = keys.map(|key| key.name);
+    match keys.map(|key| key.given) {
+        [true, true] => both(path, [first, second], cx),
+        [false, false] => {
+            let missing = |name| !cx.is_given(&format!("{path}.{name}"));
+            if missing(first) && missing(second) {
+                cx.error_at(path, format!("[{path}] has neither {first} nor {second}"))
+                    .help("give one of the two");
             }
         }
         _ => {}
     }
+}
+
+fn both(path: &str, [first, second]: [&str; 2], cx: &mut Context<'_>) {
+    let message = format!("[{path}] has both {first} and {second}");
+    cx.error_at(&format!("{path}.{second}"), message)
+        .help("give one of the two");
+}
+
+/// A key, and whether it is given.
+#[derive(Clone, Copy)]
+struct Given {
+    name: &'static str,
+    given: bool,
 }

@@ -30,29 +30,23 @@ pub(crate) fn check_whole(layout: &Layout, cx: &mut Context<'_>) {
                 quoted(&layout.switches[switch].to_string()),
                 quoted(&layout.hosts[host].to_string())
             ),
-            Some(
-                "a network is one: parts without a link between them are scenarios of their own"
-                    .to_owned(),
-            ),
-        );
+        )
+        .help("a network is one: parts without a link between them are scenarios of their own");
     }
 }
 
 fn check_schedule(key: &str, Schedule(changes): &Schedule, end: Span, cx: &mut Context<'_>) {
     let Some(first) = changes.first() else {
-        cx.error_at(
-            key,
-            "the schedule is empty".to_owned(),
-            Some("without `schedule` the rate stays as it is".to_owned()),
-        );
+        cx.error_at(key, "the schedule is empty")
+            .help("without `schedule` the rate stays as it is");
         return;
     };
     if first.at == Span::ZERO {
         cx.error_at(
             key,
-            "the schedule begins at 0 s, where `rate` already says the rate".to_owned(),
-            Some("the first change comes after the beginning".to_owned()),
-        );
+            "the schedule begins at 0 s, where `rate` already says the rate",
+        )
+        .help("the first change comes after the beginning");
     }
     if let Some(pair) = changes.windows(2).find(|pair| pair[0].at >= pair[1].at) {
         cx.error_at(
@@ -61,14 +55,13 @@ fn check_schedule(key: &str, Schedule(changes): &Schedule, end: Span, cx: &mut C
                 "the schedule does not ascend: {} follows {}",
                 pair[1].at, pair[0].at
             ),
-            Some("the changes of a schedule are in order of time".to_owned()),
-        );
+        )
+        .help("the changes of a schedule are in order of time");
     }
     if let Some(late) = changes.iter().find(|change| change.at >= end) {
         cx.warn_at(
             key,
             format!("the run ends after {end}, before the change at {}", late.at),
-            None,
         );
     }
 }

@@ -35,7 +35,6 @@ pub(crate) fn check_end(path: &str, (group, duration): (&Group, Span), cx: &mut 
                 "{late} of {} transfers never begin: {key} = {end} comes before",
                 all.len()
             ),
-            None,
         );
     }
 }
@@ -66,8 +65,8 @@ pub(crate) fn check(
         cx.error_at(
             &format!("{path}.transfers"),
             format!("{}: {problem}", arrivals.place(arrival)),
-            help,
-        );
+        )
+        .help_if(help);
     }
 }
 

@@ -41,11 +41,10 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
                         "long flows to {receiver} share a drop-tail port exactly as fast as their \
                          senders' links, without any jitter: one may lock the others out"
                     ),
-                    Some(
-                        "an artefact of exact instants, which a little jitter ends: \
-                         jitter = \"2 us\" in [host]"
-                            .to_owned(),
-                    ),
+                )
+                .help(
+                    "an artefact of exact instants, which a little jitter ends: \
+                         jitter = \"2 us\" in [host]",
                 );
                 return;
             }

@@ -10,7 +10,7 @@ use crate::language::root::Root;
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::text::node::quoted;
-use crate::text::suggest::did_you_mean;
+use crate::text::suggest::near;
 use crate::topology::layout::Layout;
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
@@ -81,10 +81,10 @@ fn check_interval(
     };
     if end > duration {
         let message = format!("until = {end} is after the end of the run at {duration}");
-        cx.error_at(&format!("{key}.until"), message, None);
+        cx.error_at(&format!("{key}.until"), message);
     } else if from >= end {
         let message = format!("{first} = {from} is not before the end of the measurement at {end}");
-        cx.error_at(&format!("{key}.{first}"), message, None);
+        cx.error_at(&format!("{key}.{first}"), message);
     }
 }
 
@@ -94,9 +94,9 @@ fn warn_of_no_dcudp(root: &Root, cx: &mut Context<'_>) {
     if !root.flows.iter().any(spoken) {
         cx.warn_at(
             "measure.dcudp",
-            "no flow is of kind \"dcudp\": its tables will be empty".to_owned(),
-            Some("the tables of TCP's windows are asked for with window = [...]".to_owned()),
-        );
+            "no flow is of kind \"dcudp\": its tables will be empty",
+        )
+        .help("the tables of TCP's windows are asked for with window = [...]");
     }
 }
 
@@ -139,11 +139,8 @@ fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Co
     );
     let key = "measure.pcap.ports";
     if capture.ports.is_empty() {
-        cx.error_at(
-            key,
-            "no ports to capture".to_owned(),
-            Some("\"all\" are all".to_owned()),
-        );
+        cx.error_at(key, "no ports to capture")
+            .help("\"all\" are all");
     }
     let valid = layout.ports();
     let names: Vec<&str> = valid.iter().map(String::as_str).collect();
@@ -152,15 +149,14 @@ fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Co
         if one_way == "all" || valid.contains(&one_way) {
             continue;
         }
-        let near = did_you_mean(&one_way, &names)
-            .map(|near| format!("did you mean {}? ", quoted(near)))
-            .unwrap_or_default();
+        let near = near(&one_way, &names);
         let both = quoted(&names[0].replace("->", "<->"));
         let help = format!(
             "{near}a port is named like {}, both directions of its link {both}, all links \"all\"",
             quoted(names[0])
         );
-        cx.error_at(key, format!("no link {}", quoted(name)), Some(help));
+        cx.error_at(key, format!("no link {}", quoted(name)))
+            .help(help);
     }
 }
 
@@ -170,14 +166,9 @@ pub(crate) fn check_ports(ports: &[String], key: &str, layout: &Layout, cx: &mut
     for port in ports.iter().filter(|port| *port != "all") {
         if !valid.contains(port) {
             let names: Vec<&str> = valid.iter().map(String::as_str).collect();
-            let near = did_you_mean(port, &names)
-                .map(|near| format!("did you mean {}? ", quoted(near)))
-                .unwrap_or_default();
-            cx.error_at(
-                key,
-                format!("no switch port {}", quoted(port)),
-                Some(format!("{near}ports are named like {}", quoted(names[0]))),
-            );
+            let near = near(port, &names);
+            cx.error_at(key, format!("no switch port {}", quoted(port)))
+                .help(format!("{near}ports are named like {}", quoted(names[0])));
         }
     }
 }

@@ -38,8 +38,8 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, Offere
                 "the name {} cannot name a folder",
                 crate::text::node::quoted(&root.name)
             ),
-            Some("names have letters, digits, -, _ and . and begin with a letter or digit".into()),
-        );
+        )
+        .help("names have letters, digits, -, _ and . and begin with a letter or digit");
     }
     let layout = plan::layout(&root.network, cx);
     if let Some(layout) = &layout {

@@ -38,11 +38,11 @@ pub(super) fn check(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
             link.mtu,
             between(link, layout)
         ),
-        Some(format!(
-            "{key} = \"{}\" at most, or a larger mtu under [network]",
-            Bytes::new(most)
-        )),
-    );
+    )
+    .help(format!(
+        "{key} = \"{}\" at most, or a larger mtu under [network]",
+        Bytes::new(most)
+    ));
 }
 
 /// The ends of a link, as messages have them.

@@ -3,12 +3,12 @@
 //! That a notification could not reach its source is no case to check: every link has both directions,
 //! and a network is only built where each switch has a route to each host.
 
-use incastle_queueing::CongestionMemory;
+use incastle_queueing::{CongestionMemory, Detail};
 use incastle_units::Bytes;
 
 use crate::check::measure::check_ports;
 use crate::language::limits::Capacity;
-use crate::language::qcn::{Adaptive, CongestionPoints, DetailTable, SetPoint};
+use crate::language::qcn::{Adaptive, CongestionPoints, SetPoint};
 use crate::language::root::Root;
 use crate::language::switch::{Buffer, Switch};
 use crate::text::context::Context;
@@ -47,8 +47,8 @@ fn warn_idle(
         cx.warn_at(
             &format!("{table}.{key}"),
             format!("{key} belongs to modification {modification}, which is not in force"),
-            Some("see variant and modifications in [switch.qcn]".to_owned()),
-        );
+        )
+        .help("see variant and modifications in [switch.qcn]");
     }
 }
 
@@ -62,7 +62,7 @@ fn warn_idle_points(path: &str, points: &CongestionPoints, cx: &mut Context<'_>)
         ("memory_cap", points.memory_cap != taken.cap),
         ("memory_decays", points.memory_decays != taken.decays),
     ];
-    let of_detail = [("detail", points.detail != DetailTable::Harmonic)];
+    let of_detail = [("detail", points.detail != Detail::Harmonic)];
     let modifications = points.modifications;
     warn_idle(&table, "II", modifications.memory, &of_memory, cx);
     warn_idle(&table, "III", modifications.detail, &of_detail, cx);
@@ -77,8 +77,8 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
         cx.error_at(
             &modifications_key(path, cx),
             format!("modification II counts how often a port's buffer fills up, but {why_not}"),
-            Some("give the switch a buffer per port in bytes, such as \"128 KiB\"".to_owned()),
-        );
+        )
+        .help("give the switch a buffer per port in bytes, such as \"128 KiB\"");
     }
     if cx.error_keys().contains(&key) {
         // What stands for the wrong value would only give errors that follow from it.
@@ -89,8 +89,8 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
             cx.error_at(
                 &key,
                 format!("cp_q_eq is {percent} % of the port's buffer, but {why_not}"),
-                Some("give cp_q_eq as a size, such as cp_q_eq = \"26 KB\"".to_owned()),
-            );
+            )
+            .help("give cp_q_eq as a size, such as cp_q_eq = \"26 KB\"");
         }
         return;
     };
@@ -101,9 +101,9 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
     if cp_q_eq == Bytes::ZERO {
         cx.error_at(
             &key,
-            "cp_q_eq must be above 0 B: feedback is measured in parts of it".to_owned(),
-            Some("20 % of the buffer is usual".to_owned()),
-        );
+            "cp_q_eq must be above 0 B: feedback is measured in parts of it",
+        )
+        .help("20 % of the buffer is usual");
     }
     if let Some(most) = most.filter(|most| cp_q_eq > *most) {
         cx.error_at(
@@ -111,8 +111,8 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
             format!(
                 "cp_q_eq of {cp_q_eq} is above the buffer of {most}: the queue never gets there"
             ),
-            Some("20 % of the buffer is usual".to_owned()),
-        );
+        )
+        .help("20 % of the buffer is usual");
     }
 }
 
@@ -150,8 +150,8 @@ fn check_agreement(switches: &[(String, &Switch)], cx: &mut Context<'_>) {
         cx.error_at(
             &modifications_key(path, cx),
             format!("[{first}.qcn] and [{path}.qcn] do not agree on modification IV"),
-            Some("IV acts in the hosts: all switches have it, or none".to_owned()),
-        );
+        )
+        .help("IV acts in the hosts: all switches have it, or none");
     }
 }
 
@@ -169,13 +169,9 @@ fn check_rates(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         _ => None,
     });
     if let Some((host, rate)) = slower {
-        cx.warn_at(
-            "host.qcn.rpg_min_rate",
-            format!(
+        cx.warn_at("host.qcn.rpg_min_rate", format!(
                 "rpg_min_rate of {least} is above the rate of {}, {rate}: its flows are never limited",
                 quoted(&layout.hosts[host].to_string())
-            ),
-            None,
-        );
+            ));
     }
 }

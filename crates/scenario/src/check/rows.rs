@@ -130,12 +130,8 @@ pub(crate) fn check(root: &Root, layout: &Layout, flows: &[Name], cx: &mut Conte
             what,
         } = table;
         let least = table.least_every(duration);
-        cx.error_at(
-            &format!("measure.{key}.every"),
-            format!(
+        cx.error_at(&format!("measure.{key}.every"), format!(
                 "{rows} rows: one every {every} for {duration}, of {count} {what}; a table has at most {MOST_ROWS}"
-            ),
-            Some(format!("every = \"{least}\" or more, or fewer {what}")),
-        );
+            )).help(format!("every = \"{least}\" or more, or fewer {what}"));
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn check(
     let Some((key, message, help)) = problem else {
         return Some(());
     };
-    cx.error_at(&format!("{path}.{key}"), message, Some(help));
+    cx.error_at(&format!("{path}.{key}"), message).help(help);
     None
 }
 

@@ -101,7 +101,7 @@ fn check_queue(
             QueueError::Red(RedError::Weight(_)) => "w_q",
             QueueError::Red(RedError::MeanPacketIsZero) => "mean_packet_size",
         };
-        cx.error_at(&format!("{path}.queue.{key}"), error.to_string(), None);
+        cx.error_at(&format!("{path}.queue.{key}"), error.to_string());
     }
     if let Queue::DoubleThreshold(double) = queue {
         check_thresholds(path, double, cx);
@@ -109,9 +109,9 @@ fn check_queue(
     if let (Queue::Drr(_), Buffer::Shared(_)) = (queue, buffer) {
         cx.error_at(
             &format!("{path}.queue.kind"),
-            "fair queueing (drr) needs a buffer for each port, not a shared memory".to_owned(),
-            Some("buffer = \"128 KiB\", for example".to_owned()),
-        );
+            "fair queueing (drr) needs a buffer for each port, not a shared memory",
+        )
+        .help("buffer = \"128 KiB\", for example");
     }
     if let Buffer::PerPort(Capacity::Limited(amount)) = buffer {
         warn_of_late_mark(path, queue, amount, sizes, cx);
@@ -121,15 +121,15 @@ fn check_queue(
 fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
     check_queue(path, &switch.queue, switch.buffer, sizes, cx);
     if let Err(error) = switch.buffer.to_config().check() {
-        cx.error_at(&format!("{path}.buffer"), error.to_string(), None);
+        cx.error_at(&format!("{path}.buffer"), error.to_string());
     }
     if let Buffer::PerPort(Capacity::Limited(amount)) = switch.buffer {
         if is_zero(amount) {
             cx.error_at(
                 &format!("{path}.buffer"),
-                "a buffer that stores nothing passes nothing on".to_owned(),
-                Some("the packet being sent is stored too: at least one packet".to_owned()),
-            );
+                "a buffer that stores nothing passes nothing on",
+            )
+            .help("the packet being sent is stored too: at least one packet");
         }
         if let (Amount::Bytes(bytes), Some(sizes)) = (amount, sizes)
             && (1..sizes.greatest).contains(&bytes.count())
@@ -140,8 +140,8 @@ fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mu
                     "full packets of {} B do not fit the buffer of {bytes}: all are dropped",
                     sizes.greatest
                 ),
-                Some("the packet being sent is stored too: at least one packet".to_owned()),
-            );
+            )
+            .help("the packet being sent is stored too: at least one packet");
         }
     }
 }
@@ -156,10 +156,10 @@ fn check_thresholds(path: &str, double: &DoubleThreshold, cx: &mut Context<'_>) 
             cx.error_at(
                 &key(known),
                 format!("[{path}.queue] has {known} without {missing}"),
-                Some(format!(
-                    "give {missing} too, or readings = {{ thresholds = \"dt-dctcp\" }}"
-                )),
-            );
+            )
+            .help(format!(
+                "give {missing} too, or readings = {{ thresholds = \"dt-dctcp\" }}"
+            ));
         }
         return;
     };
@@ -178,8 +178,8 @@ fn check_thresholds(path: &str, double: &DoubleThreshold, cx: &mut Context<'_>) 
             double.k1,
             double.k2
         ),
-        Some("give a reading, or k1 and k2".to_owned()),
-    );
+    )
+    .help("give a reading, or k1 and k2");
 }
 
 fn is_zero(amount: Amount) -> bool {
@@ -216,13 +216,9 @@ fn warn_of_late_mark(
                 .is_some_and(|sizes| mark.count() >= buffer.count().saturating_mul(sizes.greatest)),
         };
     if never {
-        cx.warn_at(
-            &format!("{path}.queue.{key}"),
-            format!(
+        cx.warn_at(&format!("{path}.queue.{key}"), format!(
                 "the buffer of {buffer} is full before the queue exceeds {marking_threshold}: nothing is \
                  marked"
-            ),
-            None,
-        );
+            ));
     }
 }

@@ -83,9 +83,9 @@ fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
     if let Some((name, _)) = root.flows.iter().find(|(_, group)| heeds(group)) {
         cx.warn_at(
             &format!("flows.{name}.transport.congestion"),
-            "d2tcp without any deadline is dctcp".to_owned(),
-            Some("give finite flows or answers a deadline: deadline = \"20 ms\"".to_owned()),
-        );
+            "d2tcp without any deadline is dctcp",
+        )
+        .help("give finite flows or answers a deadline: deadline = \"20 ms\"");
     }
 }
 
@@ -97,8 +97,8 @@ fn warn_of_no_marks(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             "{} with ECN over queues that never mark",
             tcp.congestion.word()
         ),
-        Some("let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"".to_owned()),
-    );
+    )
+    .help("let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"");
 }
 
 fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
@@ -107,7 +107,6 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             cx.error_at(
                 &written(path, &[key, "max_rto"], cx),
                 format!("{key} of {span} is above max_rto of {}", tcp.max_rto),
-                None,
             );
         }
     }
@@ -129,21 +128,18 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
                  a transfer may be sent again for nothing",
                 tcp.delayed_ack_timeout, tcp.min_rto
             ),
-            Some(
-                "shorten delayed_ack_timeout, or turn delayed ACKs off with delayed_ack_count = 1"
-                    .to_owned(),
-            ),
-        );
+        )
+        .help("shorten delayed_ack_timeout, or turn delayed ACKs off with delayed_ack_count = 1");
     }
     if tcp.congestion.needs_fractions() && tcp.ecn != EcnMode::Dctcp {
         let word = tcp.congestion.word();
         cx.warn_at(
             &format!("{path}.ecn"),
             format!("the sender of {word} without DCTCP's echo"),
-            Some(format!(
-                "congestion = \"{word}\" is meant for ecn = \"dctcp\""
-            )),
-        );
+        )
+        .help(format!(
+            "congestion = \"{word}\" is meant for ecn = \"dctcp\""
+        ));
     }
 }
 
@@ -155,14 +151,13 @@ fn check_window(path: &str, key: &str, amount: Amount, tcp: &Tcp, cx: &mut Conte
                 "{key} must be at least one segment of {}, found {amount}",
                 tcp.mss
             ),
-            None,
         );
     }
     if tcp.bytes(amount) > MAX_RECEIVE_WINDOW {
         cx.error_at(
             &format!("{path}.{key}"),
             format!("{key} must be at most {MAX_RECEIVE_WINDOW}, found {amount}"),
-            Some("more than that cannot be outstanding in TCP (RFC 7323, section 2.3)".to_owned()),
-        );
+        )
+        .help("more than that cannot be outstanding in TCP (RFC 7323, section 2.3)");
     }
 }

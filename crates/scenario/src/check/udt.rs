@@ -1,5 +1,6 @@
 //! Checks of a group's transport where that is UDT or DCUDP.
 
+use incastle_congestion::LossInUdpMode;
 use incastle_units::{Amount, Bytes};
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
@@ -7,7 +8,7 @@ use crate::check::lockstep::switch_at;
 use crate::language::flows::Group;
 use crate::language::limits::Capacity as Room;
 use crate::language::switch::Buffer;
-use crate::language::udt::{Capacity, Loss};
+use crate::language::udt::Capacity;
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -42,19 +43,16 @@ fn warn_of_no_marks(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Co
         (place, " there")
     };
     let (reaction, otherwise) = match dcudp.loss_in_udp_mode {
-        Loss::Ignore => (
+        LossInUdpMode::Ignore => (
             format!("it cannot react to congestion{there}"),
             ", or let losses count: loss_in_udp_mode = \"congestion-mode\"",
         ),
-        Loss::CongestionMode => (format!("it reacts to losses alone{there}"), ""),
+        LossInUdpMode::CongestionMode => (format!("it reacts to losses alone{there}"), ""),
     };
-    cx.warn_at(
-        &own_kind(path, cx),
-        format!("{place}: {reaction}"),
-        Some(format!(
+    cx.warn_at(&own_kind(path, cx), format!("{place}: {reaction}"))
+        .help(format!(
             "let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"{otherwise}"
-        )),
-    );
+        ));
 }
 
 /// The group's `kind`; the group where that is inherited, so that it is clear which group is meant.
@@ -84,8 +82,8 @@ fn check_capacity(path: &str, group: &Group, layout: &Layout, cx: &mut Context<'
         cx.warn_at(
             &format!("{path}.capacity"),
             format!("capacity of {capacity} is above the rate of the link of {host}, {rate}"),
-            Some("\"interface\" is the rate of each host's own link".to_owned()),
-        );
+        )
+        .help("\"interface\" is the rate of each host's own link");
     }
 }
 
@@ -119,7 +117,7 @@ fn check_packet(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
         cx.error_at(
             &written(path, &["packet_size", "kind"], cx),
             format!("a packet of {size} does not fit the buffer of {room}: none would ever arrive"),
-            Some("a smaller packet_size, or a larger buffer under [switch]".to_owned()),
-        );
+        )
+        .help("a smaller packet_size, or a larger buffer under [switch]");
     }
 }

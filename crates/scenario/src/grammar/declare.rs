@@ -236,6 +236,11 @@ macro_rules! write_member {
     };
 }
 
+table! {
+    /// No further keys.
+    pub struct NoKeys {}
+}
+
 /// Declares a key whose word decides which further keys the table has.
 macro_rules! choice {
     (
@@ -305,7 +310,7 @@ pub(crate) trait Words {
     fn entries() -> Vec<(&'static str, String)>;
 }
 
-/// Declares a key with a fixed set of words.
+/// Declares a key with a fixed set of words: of an enumeration that it makes, or `for` one of another crate.
 macro_rules! words {
     (
         $(#[doc = $about:literal])*
@@ -319,6 +324,15 @@ macro_rules! words {
             $( $(#[doc = $doc])* $variant, )*
         }
 
+        $crate::grammar::declare::words! {
+            for $name { $( $(#[doc = $doc])* $word => $variant, )* }
+        }
+    };
+    (
+        for $name:path {
+            $( $(#[doc = $doc:literal])* $word:literal => $variant:ident, )*
+        }
+    ) => {
         impl $crate::grammar::declare::Words for $name {
             fn entries() -> Vec<(&'static str, String)> {
                 vec![$( ($word, $crate::grammar::describe::join_doc(&[$($doc),*])), )*]

@@ -140,7 +140,7 @@ pub(crate) fn read_within<T: Value + PartialOrd>(
     }
     let name = name_of(key);
     let message = format!("{name} must be {expected}, found {}", value.write());
-    cx.error(node.place, key, message, None);
+    cx.error(node.place, key, message);
     None
 }
 

@@ -110,7 +110,8 @@ impl<'a> Reader<'a> {
             format!("[{}]", self.path)
         };
         let message = format!("{table} has no {name}");
-        cx.error(self.place, &join(&self.path, name), message, Some(help));
+        cx.error(self.place, &join(&self.path, name), message)
+            .help(help);
     }
 
     /// A table within this one; where it is absent, all its defaults.
@@ -225,8 +226,8 @@ impl<'a> Reader<'a> {
                         entry.place,
                         &key,
                         format!("{} has no effect here", entry.key),
-                        Some(format!("it belongs to {}", owners.join(" or "))),
-                    );
+                    )
+                    .help(format!("it belongs to {}", owners.join(" or ")));
                 }
                 continue;
             }
@@ -266,8 +267,8 @@ impl<'a> Reader<'a> {
             entry.place,
             key,
             format!("unknown key {} {table}", quoted(&entry.key)),
-            Some(help),
-        );
+        )
+        .help(help);
     }
 }
 
@@ -279,8 +280,8 @@ fn table_entries<'a>(node: &'a Node, path: &str, cx: &mut Context<'_>) -> Option
             node.place,
             path,
             format!("{path} must be a table, found {}", node.content),
-            Some(format!("write it as [{path}] with its keys below")),
-        );
+        )
+        .help(format!("write it as [{path}] with its keys below"));
     }
     entries
 }
@@ -292,8 +293,8 @@ fn read_named<T: Table>(path: &str, entry: &Entry, cx: &mut Context<'_>) -> Opti
             entry.place,
             &path,
             format!("{} cannot be a name", quoted(&entry.key)),
-            Some("names have letters, digits, - and _ only".to_owned()),
-        );
+        )
+        .help("names have letters, digits, - and _ only");
         return None;
     }
     cx.record(&path, entry.place);

@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::grammar::describe::Shape;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
-use crate::text::suggest::{choices, did_you_mean};
+use crate::text::suggest::{choices, did_you_mean, near};
 
 /// A value of a key.
 pub(crate) trait Value: Sized {
@@ -41,8 +41,8 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
             name_of(key),
             node.content
         ),
-        quotes_missing(node),
-    );
+    )
+    .help_if(quotes_missing(node));
 }
 
 /// What to say of a list that is none: `[storage:0]`, as `--set` gets it from a shell.
@@ -99,7 +99,7 @@ pub(crate) fn read_word(
         return Some(word);
     }
     let (message, help) = unknown_word(name_of(key), text, known);
-    cx.error(node.place, key, message, Some(help));
+    cx.error(node.place, key, message).help(help);
     None
 }
 
@@ -114,11 +114,8 @@ fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, Strin
         let message = format!("{} is not set by {name}", quoted(text));
         return (message, format!("write {instead}; {name} is {valid}"));
     }
-    let help = match did_you_mean(text, known.words) {
-        Some(near) => format!("did you mean {}? valid: {valid}", quoted(near)),
-        None => format!("valid: {valid}"),
-    };
-    (unknown, help)
+    let near = near(text, known.words);
+    (unknown, format!("{near}valid: {valid}"))
 }
 
 pub(crate) fn words_shape(words: &[&str]) -> Shape {
@@ -139,8 +136,8 @@ pub(crate) fn is_misspelt(node: &Node, key: &str, word: &str, cx: &mut Context<'
             node.place,
             key,
             format!("{} cannot be {}", name_of(key), quoted(text)),
-            Some(format!("did you mean {}?", quoted(word))),
-        );
+        )
+        .help(format!("did you mean {}?", quoted(word)));
     }
     misspelt
 }
@@ -170,8 +167,8 @@ fn read_quantity<T: FromStr<Err = ParseUnitError>>(
                 node.place,
                 key,
                 format!("{}: {}", name_of(key), error.message()),
-                error.help(),
-            );
+            )
+            .help_if(error.help());
             None
         }
     }

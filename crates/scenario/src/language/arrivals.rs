@@ -301,7 +301,7 @@ impl Value for Arrivals {
             .map_err(|problem| {
                 let help = "transfers are start, source, destination and bytes, ordered by start, \
                             and what they wait for; paths are relative to the scenario";
-                cx.error(node.place, key, problem, Some(help.to_owned()));
+                cx.error(node.place, key, problem).help(help.to_owned());
             })
             .ok()
     }
@@ -358,106 +358,6 @@ impl Value for Arrivals {
                     "additionalProperties": false
                 }
             ] }),
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn problem(lines: &str) -> String {
-        Arrivals::parse(&format!("{HEADER}\n{lines}"), "a.csv").expect_err("a broken list")
-    }
-
-    #[test]
-    fn a_file_is_read_exactly() {
-        let text =
-            format!("{HEADER}\n0.000001000001,sender:3,receiver,2000\n\n1,receiver,sender:0,1\n");
-        let arrivals = Arrivals::parse(&text, "a.csv").expect("a good list");
-        let [first, second] = arrivals.list() else {
-            panic!("two transfers");
-        };
-        assert_eq!(first.start, Span::from_ps(1_000_001));
-        assert_eq!(first.source.to_string(), "sender:3");
-        assert_eq!(first.destination.to_string(), "receiver");
-        assert_eq!(second.bytes, Bytes::new(1));
-        assert_eq!(arrivals.place(second), "a.csv: line 4");
-    }
-
-    #[test]
-    fn what_is_wrong_is_told_with_its_line() {
-        for (lines, expected) in [
-            ("", "a.csv: no transfers"),
-            ("0,sender:0,receiver", "line 2: expected start_s,source"),
-            (
-                "0,sender:0,receiver,1\n-1,sender:0,receiver,1",
-                "line 3: \"-1 s\" is negative",
-            ),
-            (
-                "x,sender:0,receiver,1",
-                "line 2: \"x s\" does not begin with a plain number",
-            ),
-            (
-                "0.0000000000001,sender:0,receiver,1",
-                "not a whole number of picoseconds",
-            ),
-            (
-                "0,sender:0..4,receiver,1",
-                "line 2: \"sender:0..4\" is no host",
-            ),
-            ("0,sender:0,,1", "line 2: \"\" is no host"),
-            (
-                "0,sender:0,receiver,0",
-                "line 2: bytes must be a whole number from 1",
-            ),
-            (
-                "0,sender:0,receiver,1.5",
-                "line 2: bytes must be a whole number from 1",
-            ),
-            (
-                "2,sender:0,receiver,1\n\n1,sender:0,receiver,1",
-                "a.csv: line 4: starts must ascend: 1 s after 2 s",
-            ),
-        ] {
-            let found = problem(lines);
-            assert!(found.contains(expected), "{lines}: {found}");
-        }
-        let found = Arrivals::parse("0,sender:0,receiver,1", "a.csv").expect_err("no header");
-        assert!(found.contains("line 1: expected the columns"), "{found}");
-    }
-
-    #[test]
-    fn dependences_are_read_with_their_names() {
-        let lines = "5,sender:0,receiver,1,,,first\n0,sender:1,receiver,1,first:1 b:2,,\n\
-                     6,sender:2,receiver,1,,b,b\n";
-        let arrivals = Arrivals::parse(&format!("{DEPENDENT}\n{lines}"), "a.csv");
-        let arrivals = arrivals.expect("a list that ascends where nobody is waited for");
-        assert_eq!(arrivals.counts(), ["first", "b"]);
-        let [first, second, third] = arrivals.list() else {
-            panic!("three transfers");
-        };
-        assert!(!first.waits() && second.waits() && !third.waits());
-        let of = |arrival: &Arrival| *arrival.dependence.clone().expect("a dependence");
-        assert_eq!(of(second).after, [(0, 1), (1, 2)]);
-        assert_eq!(of(third).advanced().collect::<Vec<u32>>(), [1, 1]);
-        let written = arrivals.write();
-        assert!(
-            written.contains("[\"0 s\", \"sender:1\", \"receiver\", 1, \"first b:2\", \"\", \"\"]"),
-            "{written}"
-        );
-        for (lines, expected) in [
-            ("0,sender:0,receiver,1", "line 2: expected start_s,"),
-            ("0,sender:0,receiver,1,a:0,,", "line 2: \"a:0\" is no count"),
-            ("0,sender:0,receiver,1,,a b,", "line 2: \"a b\" is no name"),
-            (
-                "2,sender:0,receiver,1,,,\n0,sender:0,receiver,1,a,,\n1,sender:0,receiver,1,,,a",
-                "a.csv: line 4: starts must ascend: 1 s after 2 s",
-            ),
-        ] {
-            let found = Arrivals::parse(&format!("{DEPENDENT}\n{lines}"), "a.csv");
-            let found = found.expect_err("a broken list");
-            assert!(found.contains(expected), "{lines}: {found}");
         }
     }
 }

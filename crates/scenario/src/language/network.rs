@@ -2,7 +2,7 @@
 
 use incastle_units::{Bytes, Rate, Span};
 
-use crate::grammar::declare::{choice, table};
+use crate::grammar::declare::{NoKeys, choice, table};
 use crate::grammar::describe::Shape;
 use crate::grammar::range::{Range, above_to, between};
 use crate::grammar::reader::Table;
@@ -165,23 +165,11 @@ choice! {
     /// What takes one of several equal paths together (ECMP).
     pub enum Ecmp by ecmp = "flow" {
         /// all packets of a flow's direction, chosen by a seeded hash
-        "flow" => Flow(PerFlow),
+        "flow" => Flow(NoKeys),
         /// each packet by itself, at random (packet spraying): packets overtake each other
-        "packet" => Packet(PerPacket),
+        "packet" => Packet(NoKeys),
         /// packets of a flow's direction that follow each other at a switch within `flowlet_gap`, each such flowlet at random
         "flowlet" => Flowlet(PerFlowlet),
-    }
-}
-
-table! {
-    /// ECMP by flow.
-    pub struct PerFlow {
-    }
-}
-
-table! {
-    /// ECMP by packet.
-    pub struct PerPacket {
     }
 }
 

@@ -37,7 +37,7 @@ table! {
         /// The variant, or the modifications one by one.
         flat modifications: Modifications;
         /// When feedback is computed.
-        value sampling: SamplingRule = SamplingRule::V22;
+        value sampling: QcnSampling = QcnSampling::V22;
         /// Q_eq, the length at which the queue is to stay: a share of the buffer per port, or a
         /// size.
         value cp_q_eq: SetPoint = SetPoint::Percent(20.0);
@@ -48,7 +48,7 @@ table! {
         /// Each sampling interval is multiplied by a random number from 1 - this to 1 + this.
         value jitter: f64 = point().jitter, in below_one();
         /// The sampling intervals of the heaviest congestion under modification III.
-        value detail: DetailTable = DetailTable::Harmonic;
+        value detail: Detail = Detail::Harmonic;
         /// The share of the buffer whose upward crossing is a congestion event of modification II.
         value crossing: f64 = CongestionMemory::default().crossing, in fraction();
         /// The most congestion events that modification II remembers: each halves the sampling
@@ -135,8 +135,7 @@ words! {
 }
 
 words! {
-    /// When a congestion point computes feedback.
-    pub enum SamplingRule {
+    for QcnSampling {
         /// once per sampling interval, as in version 2.2 of QCN's pseudocode
         "v2.2" => V22,
         /// at every frame, and heavier feedback shortens the interval under way (the pseudocode of November 2007)
@@ -147,8 +146,7 @@ words! {
 }
 
 words! {
-    /// The eight sampling intervals of the heaviest congestion.
-    pub enum DetailTable {
+    for Detail {
         /// 150 KB / k, k from 8 to 15.
         "harmonic" => Harmonic,
         /// From 18.5 KB to 1.5 KB in equal ratios.
@@ -241,8 +239,8 @@ impl Value for ModificationList {
                     item.place,
                     key,
                     format!("modification {} is named twice", modification.write()),
-                    Some("each of \"II\", \"III\" and \"IV\" at most once".to_owned()),
-                );
+                )
+                .help("each of \"II\", \"III\" and \"IV\" at most once");
                 all = None;
             }
         }
@@ -287,11 +285,8 @@ impl Table for Modifications {
         let listed = reader.value::<ModificationList>(cx, "modifications");
         let [short, long] = ["variant", "modifications"].map(|name| reader.key(name));
         if cx.is_given(&short) && cx.is_given(&long) {
-            cx.error_at(
-                &long,
-                "variant and modifications are both given".to_owned(),
-                Some("give one of the two; variant \"V\" is [\"II\", \"IV\"]".to_owned()),
-            );
+            cx.error_at(&long, "variant and modifications are both given")
+                .help("give one of the two; variant \"V\" is [\"II\", \"IV\"]");
         }
         let chosen = variant.unwrap_or(Variant::I).modifications();
         Some(listed.map_or(chosen, |list| list.0))
@@ -363,20 +358,13 @@ impl CongestionPoints {
             w: self.cp_w,
             base: self.cp_sample_base,
             jitter: self.jitter,
-            sampling: match self.sampling {
-                SamplingRule::V22 => QcnSampling::V22,
-                SamplingRule::Older => QcnSampling::Older,
-                SamplingRule::EveryPacket => QcnSampling::EveryPacket,
-            },
+            sampling: self.sampling,
             memory: self.modifications.memory.then_some(CongestionMemory {
                 crossing: self.crossing,
                 cap: self.memory_cap,
                 decays: self.memory_decays,
             }),
-            detail: self.modifications.detail.then_some(match self.detail {
-                DetailTable::Harmonic => Detail::Harmonic,
-                DetailTable::Geometric => Detail::Geometric,
-            }),
+            detail: self.modifications.detail.then_some(self.detail),
         }
     }
 }

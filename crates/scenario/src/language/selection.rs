@@ -11,7 +11,7 @@ use crate::grammar::describe::Shape;
 use crate::grammar::value::{Value, wrong};
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
-use crate::text::suggest::did_you_mean;
+use crate::text::suggest::near;
 
 /// The name of a host, a switch or a flow: a role, and a number where the role has several.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -186,11 +186,11 @@ impl Selection {
                 cx.error_at(
                     key,
                     format!("{} could be any of {matched} {what}", quoted(&term.role)),
-                    Some(format!(
-                        "say \"{0}s\" for all of them, or \"{0}:0\" for the first",
-                        term.role
-                    )),
-                );
+                )
+                .help(format!(
+                    "say \"{0}s\" for all of them, or \"{0}:0\" for the first",
+                    term.role
+                ));
                 return None;
             }
         }
@@ -225,23 +225,14 @@ fn report_unmatched(term: &Term, names: &[Name], what: &str, key: &str, cx: &mut
         .map(|(role, ..)| *role)
         .chain(plural.iter().map(String::as_str))
         .collect();
-    let near = did_you_mean(&term.role, &words)
-        .filter(|near| *near != term.role)
-        .map(|near| format!("did you mean {}? ", quoted(near)));
     let help = if valid.is_empty() {
         format!("there are no {what}")
     } else {
-        format!(
-            "{}the {what} are {}",
-            near.unwrap_or_default(),
-            valid.join(", ")
-        )
+        let near = near(&term.role, &words);
+        format!("{near}the {what} are {}", valid.join(", "))
     };
-    cx.error_at(
-        key,
-        format!("no {what} {}", quoted(&term.to_string())),
-        Some(help),
-    );
+    cx.error_at(key, format!("no {what} {}", quoted(&term.to_string())))
+        .help(help);
 }
 
 impl Value for Selection {
@@ -267,8 +258,8 @@ impl Value for Selection {
                     item.place,
                     key,
                     format!("the range of \"{role}:{first}..{last}\" descends"),
-                    Some(format!("ranges ascend: \"{role}:{last}..{first}\"")),
-                );
+                )
+                .help(format!("ranges ascend: \"{role}:{last}..{first}\""));
                 return None;
             }
             if term.is_none() {

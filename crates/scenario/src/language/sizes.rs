@@ -15,7 +15,7 @@ use crate::grammar::describe::Shape;
 use crate::grammar::value::{Value, wrong};
 use crate::text::context::Context;
 use crate::text::node::{Content, Entry, Node, quoted};
-use crate::text::suggest::{choices, did_you_mean};
+use crate::text::suggest::{choices, near};
 
 /// The most bytes of one transfer, so that sums of many stay countable.
 pub(crate) const MOST_BYTES: Bytes = Bytes::new(1_000_000_000_000_000);
@@ -289,7 +289,7 @@ fn report_points(
         Ok(points) => Some(Sizes::Points(points)),
         Err(problem) => {
             let help = "points are bytes and cumulative per cent, ascending to 100".to_owned();
-            cx.error(node.place, key, problem, Some(help));
+            cx.error(node.place, key, problem).help(help);
             None
         }
     }
@@ -313,29 +313,19 @@ fn read_text(text: &str, node: &Node, key: &str, cx: &mut Context<'_>) -> Option
                 cx,
             ),
             Err(problem) => {
-                cx.error(
-                    node.place,
-                    key,
-                    format!("cannot read the sizes: {problem}"),
-                    Some("paths are relative to the scenario".to_owned()),
-                );
+                cx.error(node.place, key, format!("cannot read the sizes: {problem}"))
+                    .help("paths are relative to the scenario");
                 None
             }
         };
     }
     let names: Vec<&str> = named().map(|(name, _)| name).collect();
-    let near = did_you_mean(text, &names)
-        .map(|near| format!("did you mean {}? ", quoted(near)))
-        .unwrap_or_default();
-    cx.error(
-        node.place,
-        key,
-        format!("unknown sizes {}", quoted(text)),
-        Some(format!(
+    let near = near(text, &names);
+    cx.error(node.place, key, format!("unknown sizes {}", quoted(text)))
+        .help(format!(
             "{near}valid: {}, a size such as \"64 KB\", or a file such as \"my.cdf\"",
             choices(&names)
-        )),
-    );
+        ));
     None
 }
 
@@ -395,17 +385,7 @@ impl Value for Sizes {
 
 #[cfg(test)]
 mod tests {
-    use rand_xoshiro::Xoshiro256PlusPlus;
-    use rand_xoshiro::rand_core::SeedableRng;
-
     use super::*;
-
-    #[test]
-    fn the_mean_of_web_search_is_that_of_its_header() {
-        // 15 % x 5 kB + 5 % x 15 kB + 10 % x 25 kB + 10 % x 40 kB + 13 % x 65 kB + 7 % x 140 kB
-        // + 10 % x 600 kB + 10 % x 1.5 MB + 10 % x 3.5 MB + 7 % x 7.5 MB + 3 % x 20 MB
-        assert!((Sizes::Named("websearch").mean() - 1_711_250.0).abs() < 1.0);
-    }
 
     #[test]
     fn packets_of_a_distribution_are_counted() {
@@ -428,50 +408,5 @@ mod tests {
         assert_eq!(points.quantile(0.0), Bytes::new(1));
         assert_eq!(points.quantile(0.25), Bytes::new(50));
         assert_eq!(points.quantile(0.75), Bytes::new(200));
-    }
-
-    /// The fraction of flows of at most `size` bytes: draws are whole bytes, rounded down.
-    fn share(points: &[(u64, f64)], size: u64) -> f64 {
-        let pair = points.windows(2).find(|pair| pair[1].0 > size);
-        let Some(&[(low, low_share), (high, high_share)]) = pair else {
-            return 1.0;
-        };
-        let part = (size + 1 - low) as f64 / (high - low) as f64;
-        (low_share + part * (high_share - low_share)) / 100.0
-    }
-
-    /// The test of Kolmogorov and Smirnov: the greatest distance between the distribution of the draws
-    /// and that of the file is above 1.63 / sqrt(n) in one of a hundred samples.
-    #[test]
-    fn draws_follow_the_file() {
-        const DRAWS: usize = 100_000;
-        for (name, _) in named() {
-            let sizes = Sizes::Named(name).expanded();
-            let Sizes::Points(Points(points)) = &sizes else {
-                panic!("{name} has points");
-            };
-            let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-            let mut draws: Vec<u64> = (0..DRAWS).map(|_| sizes.draw(&mut rng).count()).collect();
-            draws.sort_unstable();
-            let distance = (1..DRAWS)
-                .filter(|&rank| draws[rank - 1] < draws[rank])
-                .map(|rank| (share(points, draws[rank - 1]) - rank as f64 / DRAWS as f64).abs())
-                .fold(0.0, f64::max);
-            assert!(
-                distance < 1.63 / (DRAWS as f64).sqrt(),
-                "{name}: {distance}"
-            );
-            let mean = draws.iter().sum::<u64>() as f64 / DRAWS as f64;
-            assert!((mean / sizes.mean() - 1.0).abs() < 0.05, "{name}: {mean}");
-        }
-    }
-
-    #[test]
-    fn every_shipped_distribution_is_right() {
-        for (name, _) in named() {
-            assert!(
-                Sizes::Named(NAMED.iter().find(|n| n.0 == name).expect("named").0).mean() > 0.0
-            );
-        }
     }
 }

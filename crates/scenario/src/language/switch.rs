@@ -6,7 +6,7 @@ use incastle_queueing::{
 };
 use incastle_units::{Amount, Bytes};
 
-use crate::grammar::declare::{choice, table, words};
+use crate::grammar::declare::{NoKeys, choice, table, words};
 use crate::grammar::describe::Shape;
 use crate::grammar::range::{above, between, fraction};
 use crate::grammar::reader::Table;
@@ -115,7 +115,7 @@ choice! {
     /// The queue discipline.
     pub enum Queue by kind = "drop-tail" {
         /// no marking; the buffer alone drops
-        "drop-tail" => DropTail(DropTail),
+        "drop-tail" => DropTail(NoKeys),
         /// random early detection by the average queue (Floyd and Jacobson 1993)
         "red" => Red(Red),
         /// marks when the instantaneous queue is above K (DCTCP)
@@ -125,11 +125,6 @@ choice! {
         /// fair queueing: the flows or traffic classes of a port take turns, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
         "drr" => Drr(Drr),
     }
-}
-
-table! {
-    /// Drop-tail has no parameters.
-    pub struct DropTail {}
 }
 
 table! {
@@ -147,15 +142,14 @@ table! {
         value gentle: bool = RedConfig::default().gentle;
         /// What happens to the packets that RED chooses: ECN-capable ones are marked, or marked while
         /// the average is below `max_th` and dropped from there on, or all are dropped.
-        value action: Action = Action::Mark;
+        value action: RedAction = RedAction::Mark;
         /// The packet whose sending time counts idle time, and the unit of size in byte mode.
         value mean_packet_size: Bytes = RedConfig::default().mean_packet_size, in between(Bytes::new(1), MOST_MTU);
     }
 }
 
 words! {
-    /// What RED does to the packets that it chooses.
-    pub enum Action {
+    for RedAction {
         /// Marks those that are ECN-capable, drops the others.
         "mark" => Mark,
         /// The same while the average is below `max_th`; drops all from there on.
@@ -346,11 +340,7 @@ impl Queue {
                 max_p: red.max_p,
                 w_q: red.w_q,
                 gentle: red.gentle,
-                action: match red.action {
-                    Action::Mark => RedAction::Mark,
-                    Action::MarkBelowMax => RedAction::MarkBelowMax,
-                    Action::Drop => RedAction::Drop,
-                },
+                action: red.action,
                 mean_packet_size: red.mean_packet_size,
             }),
         }
@@ -362,7 +352,7 @@ impl Queue {
             Self::DropTail(_) => false,
             Self::Drr(drr) => drr.marking_threshold.is_some(),
             Self::Threshold(_) | Self::DoubleThreshold(_) => true,
-            Self::Red(red) => red.action != Action::Drop,
+            Self::Red(red) => red.action != RedAction::Drop,
         }
     }
 }

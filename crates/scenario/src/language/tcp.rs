@@ -8,7 +8,7 @@ use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
-use crate::grammar::declare::{choice, table, word_or, words};
+use crate::grammar::declare::{NoKeys, choice, table, word_or, words};
 use crate::grammar::range::{above, at_least, between, fraction, proper_fraction, within_a_day};
 use crate::language::custom::Custom;
 
@@ -30,11 +30,11 @@ table! {
         /// Application bytes of a full segment; 40 bytes of headers come on top.
         value mss: Bytes = default_mss(), in between(Bytes::new(1), Bytes::new(65_000));
         /// How lost segments are found and repaired.
-        value recovery: Recovery = Recovery::default_for(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`";
+        value recovery: tcp::Recovery = default_recovery(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`";
         /// The use of ECN.
         value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp and dt-cwa, else `\"off\"`";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
-        value ce_change: CeChange = CeChange::Linux;
+        value ce_change: tcp::CeChange = tcp::CeChange::Linux;
         /// Whether SYN, SYN-ACK, pure ACKs and retransmissions are ECN-capable too.
         value ect_on_control: bool = ecn.with(ce_change).default_ect_on_control(), shown "true under `ecn = \"dctcp\"`, else false";
         /// Whether ACKs with ECE grow the window.
@@ -78,9 +78,9 @@ choice! {
     /// What the sender does about congestion.
     pub enum Congestion by congestion = "new-reno", elsewhere crate::language::elsewhere::instead, besides "a Python class such as \"my_controller.py:Delay\"" {
         /// NewReno: slow start, congestion avoidance, halving (RFC 5681, 6582)
-        "new-reno" => NewReno(NewReno),
+        "new-reno" => NewReno(NoKeys),
         /// Reno: as NewReno, but recovery ends with the first new ACK (RFC 2581)
-        "reno" => Reno(Reno),
+        "reno" => Reno(NoKeys),
         /// CUBIC: the window grows with the cube of the time since the last loss (RFC 9438)
         "cubic" => Cubic(Cubic),
         /// DCTCP: the window shrinks in proportion to the fraction of marked data (RFC 8257)
@@ -92,16 +92,6 @@ choice! {
         /// a controller of your own: a Python class, or what a program in Rust brings along
         "custom" => Custom(Custom),
     }
-}
-
-table! {
-    /// NewReno has no parameters of its own.
-    pub struct NewReno {}
-}
-
-table! {
-    /// Reno has no parameters of its own.
-    pub struct Reno {}
 }
 
 table! {
@@ -154,15 +144,14 @@ table! {
     /// Readings of DT-CWA.
     pub struct DtCwaReadings {
         /// How the reaction to marks is read.
-        value reaction: WindowReaction = WindowReaction::default_reading();
+        value reaction: CwaReaction = DtCwaConfig::new(default_mss()).reaction;
         /// Over which time CW_max and CW_min are the extremes of the window.
-        value extremes: WindowExtremes = WindowExtremes::default_reading();
+        value extremes: CwaExtremes = DtCwaConfig::new(default_mss()).extremes;
     }
 }
 
 words! {
-    /// How the reaction to marks is read: (CW_max - CW_min) / a - CW, a the packets outstanding.
-    pub enum WindowReaction {
+    for CwaReaction {
         /// CW - (CW_max - CW_min) / a.
         "subtract" => Subtract,
         /// |(CW_max - CW_min) / a - CW|.
@@ -173,8 +162,7 @@ words! {
 }
 
 words! {
-    /// Over which time CW_max and CW_min are the extremes of the window; always anew from a loss on.
-    pub enum WindowExtremes {
+    for CwaExtremes {
         /// Since the last marks were answered.
         "episode" => Episode,
         /// Since the first of the last marks.
@@ -185,8 +173,7 @@ words! {
 }
 
 words! {
-    /// How lost segments are found and repaired.
-    pub enum Recovery {
+    for tcp::Recovery {
         /// Fast recovery ends with the first new ACK.
         "reno" => Reno,
         /// Fast recovery lasts until all is repaired, one hole a round trip (RFC 6582).
@@ -209,8 +196,7 @@ words! {
 }
 
 words! {
-    /// What the receiver does when the marks begin or end.
-    pub enum CeChange {
+    for tcp::CeChange {
         /// The ACK that waits, if any, then one for this packet.
         "linux" => Linux,
         /// One ACK for what came before, as in figure 10 of the DCTCP slides.
@@ -235,42 +221,6 @@ impl Congestion {
     }
 }
 
-impl WindowReaction {
-    fn default_reading() -> Self {
-        match DtCwaConfig::new(default_mss()).reaction {
-            CwaReaction::Subtract => Self::Subtract,
-            CwaReaction::Absolute => Self::Absolute,
-            CwaReaction::Printed => Self::Printed,
-        }
-    }
-
-    fn to_config(self) -> CwaReaction {
-        match self {
-            Self::Subtract => CwaReaction::Subtract,
-            Self::Absolute => CwaReaction::Absolute,
-            Self::Printed => CwaReaction::Printed,
-        }
-    }
-}
-
-impl WindowExtremes {
-    fn default_reading() -> Self {
-        match DtCwaConfig::new(default_mss()).extremes {
-            CwaExtremes::Episode => Self::Episode,
-            CwaExtremes::Notification => Self::Notification,
-            CwaExtremes::Loss => Self::Loss,
-        }
-    }
-
-    fn to_config(self) -> CwaExtremes {
-        match self {
-            Self::Episode => CwaExtremes::Episode,
-            Self::Notification => CwaExtremes::Notification,
-            Self::Loss => CwaExtremes::Loss,
-        }
-    }
-}
-
 impl Dctcp {
     fn to_config(&self, window: NewRenoConfig) -> DctcpConfig {
         DctcpConfig {
@@ -281,19 +231,17 @@ impl Dctcp {
     }
 }
 
-impl Recovery {
-    fn default_for(congestion: Option<&Congestion>) -> Self {
-        match congestion {
-            Some(Congestion::Reno(_)) => Self::Reno,
-            None | Some(Congestion::NewReno(_)) => Self::NewReno,
-            Some(
-                Congestion::Cubic(_)
-                | Congestion::Dctcp(_)
-                | Congestion::D2tcp(_)
-                | Congestion::DtCwa(_)
-                | Congestion::Custom(_),
-            ) => Self::Sack,
-        }
+fn default_recovery(congestion: Option<&Congestion>) -> tcp::Recovery {
+    match congestion {
+        Some(Congestion::Reno(_)) => tcp::Recovery::Reno,
+        None | Some(Congestion::NewReno(_)) => tcp::Recovery::NewReno,
+        Some(
+            Congestion::Cubic(_)
+            | Congestion::Dctcp(_)
+            | Congestion::D2tcp(_)
+            | Congestion::DtCwa(_)
+            | Congestion::Custom(_),
+        ) => tcp::Recovery::Sack,
     }
 }
 
@@ -305,16 +253,13 @@ impl EcnMode {
             Self::Off
         }
     }
-}
 
-impl EcnMode {
     /// As the transport has it.
-    fn with(self, ce_change: CeChange) -> tcp::EcnMode {
-        match (self, ce_change) {
-            (Self::Off, _) => tcp::EcnMode::Off,
-            (Self::Classic, _) => tcp::EcnMode::Classic,
-            (Self::Dctcp, CeChange::Linux) => tcp::EcnMode::Dctcp(tcp::CeChange::Linux),
-            (Self::Dctcp, CeChange::Figure10) => tcp::EcnMode::Dctcp(tcp::CeChange::Figure10),
+    fn with(self, ce_change: tcp::CeChange) -> tcp::EcnMode {
+        match self {
+            Self::Off => tcp::EcnMode::Off,
+            Self::Classic => tcp::EcnMode::Classic,
+            Self::Dctcp => tcp::EcnMode::Dctcp(ce_change),
         }
     }
 }
@@ -341,11 +286,7 @@ impl Tcp {
     pub fn to_config(&self, burst: u32) -> tcp::Config {
         tcp::Config {
             mss: u16::try_from(self.mss.count()).expect("the range of mss lies within 16 bits"),
-            recovery: match self.recovery {
-                Recovery::Reno => tcp::Recovery::Reno,
-                Recovery::NewReno => tcp::Recovery::NewReno,
-                Recovery::Sack => tcp::Recovery::Sack,
-            },
+            recovery: self.recovery,
             ecn: self.ecn.with(self.ce_change),
             ect_on_control: self.ect_on_control,
             handshake: self.handshake,
@@ -399,8 +340,8 @@ impl Tcp {
             })),
             Congestion::DtCwa(dt_cwa) => Algorithm::from(DtCwaController::new(DtCwaConfig {
                 dctcp: dt_cwa.estimate.to_config(window),
-                reaction: dt_cwa.readings.reaction.to_config(),
-                extremes: dt_cwa.readings.extremes.to_config(),
+                reaction: dt_cwa.readings.reaction,
+                extremes: dt_cwa.readings.extremes,
                 b: dt_cwa.b,
             })),
             Congestion::Custom(custom) => Algorithm::Custom(custom.make(window)),

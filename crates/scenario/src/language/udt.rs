@@ -75,11 +75,11 @@ table! {
         /// How the paper is read where it leaves a choice.
         section readings: DcudpReadings;
         /// The round trip that the law works with.
-        value rtt: Rtt = Rtt::Latest;
+        value rtt: DcudpRtt = DcudpRtt::Latest;
         /// K: over how many round trips, and packets, the rule for the end of congestion mode looks back.
         value exit_window: u32 = ExitRuleConfig::default().k as u32, in between(2, 1024);
         /// What a NAK does in UDP mode.
-        value loss_in_udp_mode: Loss = Loss::Ignore;
+        value loss_in_udp_mode: LossInUdpMode = LossInUdpMode::Ignore;
         /// New data stop after so many round trips, beyond the interval of ACKs, without an ACK.
         value silent_rtts: u32 = dcudp().1.silent_rtts, in at_least(1);
         /// Whether control packets are ECN-capable too.
@@ -93,17 +93,17 @@ table! {
     /// Readings of DCUDP.
     pub struct DcudpReadings {
         /// How the paper's listing of the law (its figure 4) is read.
-        value control_law: Law = Law::Default;
+        value control_law: DcudpLaw = DcudpLaw::Default;
         /// What Rate_max grows by at an ACK without ECE; without effect under `control_law = "printed"`.
-        value growth: Growth = Growth::PerSecond;
+        value growth: DcudpGrowth = DcudpGrowth::PerSecond;
         /// Whose round trip is in the least rate of one packet per round trip.
-        value floor: Floor = Floor::Latest;
+        value floor: DcudpFloor = DcudpFloor::Latest;
         /// The rate with which congestion mode begins.
-        value entry: Entry = Entry::Measured;
+        value entry: DcudpEntry = DcudpEntry::Measured;
         /// How the paper's rule for the end of congestion mode (its section IV.C) is read.
-        value exit: Exit = Exit::Default;
+        value exit: ExitReading = ExitReading::Default;
         /// How what has piled up at the sender leaves after the return to UDP mode.
-        value backlog: Backlog = Backlog::Interface;
+        value backlog: DcudpBacklog = DcudpBacklog::Interface;
     }
 }
 
@@ -138,8 +138,7 @@ word_or! {
 }
 
 words! {
-    /// The law.
-    pub enum Law {
+    for DcudpLaw {
         /// Doubling up to Rate_max, which grows where it is reached.
         "default" => Default,
         /// As it stands, line after line: doubling without a bound but C.
@@ -148,8 +147,7 @@ words! {
 }
 
 words! {
-    /// Growth of Rate_max.
-    pub enum Growth {
+    for DcudpGrowth {
         /// One packet per second: "Rate_max++" where rates are in packets per second.
         "per-second" => PerSecond,
         /// One packet per round-trip time.
@@ -158,8 +156,7 @@ words! {
 }
 
 words! {
-    /// The round trip of the floor.
-    pub enum Floor {
+    for DcudpFloor {
         /// The law's.
         "latest" => Latest,
         /// The least of the connection.
@@ -168,8 +165,7 @@ words! {
 }
 
 words! {
-    /// The round trip of the law.
-    pub enum Rtt {
+    for DcudpRtt {
         /// The latest sample.
         "latest" => Latest,
         /// The smoothed one.
@@ -178,8 +174,7 @@ words! {
 }
 
 words! {
-    /// The rate at the beginning of congestion mode.
-    pub enum Entry {
+    for DcudpEntry {
         /// What was sent of late.
         "measured" => Measured,
         /// C.
@@ -188,8 +183,7 @@ words! {
 }
 
 words! {
-    /// Condition 1 of the end of congestion mode.
-    pub enum Exit {
+    for ExitReading {
         /// Both shares above their thresholds, so that condition 2 can complete it.
         "default" => Default,
         /// Both below, as printed: it must have held earlier.
@@ -198,8 +192,7 @@ words! {
 }
 
 words! {
-    /// A backlog after the return to UDP mode.
-    pub enum Backlog {
+    for DcudpBacklog {
         /// At C.
         "interface" => Interface,
         /// No faster than the application writes.
@@ -208,8 +201,7 @@ words! {
 }
 
 words! {
-    /// A NAK in UDP mode.
-    pub enum Loss {
+    for LossInUdpMode {
         /// Nothing: congestion mode begins with a mark.
         "ignore" => Ignore,
         /// It begins congestion mode.
@@ -280,15 +272,12 @@ impl Dcudp {
         let mut config = Config {
             protocol: udt::Protocol::Dcudp(udt::Dcudp {
                 reported_rtt: match self.rtt {
-                    Rtt::Latest => ReportedRtt::Latest,
-                    Rtt::Smoothed => ReportedRtt::Smoothed,
+                    DcudpRtt::Latest => ReportedRtt::Latest,
+                    DcudpRtt::Smoothed => ReportedRtt::Smoothed,
                 },
                 exit_rule: ExitRuleConfig {
                     k: self.exit_window as usize,
-                    reading: match self.readings.exit {
-                        Exit::Default => ExitReading::Default,
-                        Exit::Printed => ExitReading::Printed,
-                    },
+                    reading: self.readings.exit,
                 },
                 silent_rtts: self.silent_rtts,
                 ect_on_control: self.ect_on_control,
@@ -322,34 +311,13 @@ impl Dcudp {
         let packet = self.stream.payload();
         let rate = self.stream.payload_part(self.c(interface), wire);
         Algorithm::from(DcudpController::new(DcudpConfig {
-            law: match self.readings.control_law {
-                Law::Default => DcudpLaw::Default,
-                Law::Printed => DcudpLaw::Printed,
-            },
-            growth: match self.readings.growth {
-                Growth::PerSecond => DcudpGrowth::PerSecond,
-                Growth::PerRtt => DcudpGrowth::PerRtt,
-            },
-            floor: match self.readings.floor {
-                Floor::Latest => DcudpFloor::Latest,
-                Floor::Idle => DcudpFloor::Idle,
-            },
-            rtt: match self.rtt {
-                Rtt::Latest => DcudpRtt::Latest,
-                Rtt::Smoothed => DcudpRtt::Smoothed,
-            },
-            entry: match self.readings.entry {
-                Entry::Measured => DcudpEntry::Measured,
-                Entry::Interface => DcudpEntry::Interface,
-            },
-            backlog: match self.readings.backlog {
-                Backlog::Interface => DcudpBacklog::Interface,
-                Backlog::AppRate => DcudpBacklog::AppRate,
-            },
-            loss_in_udp_mode: match self.loss_in_udp_mode {
-                Loss::Ignore => LossInUdpMode::Ignore,
-                Loss::CongestionMode => LossInUdpMode::CongestionMode,
-            },
+            law: self.readings.control_law,
+            growth: self.readings.growth,
+            floor: self.readings.floor,
+            rtt: self.rtt,
+            entry: self.readings.entry,
+            backlog: self.readings.backlog,
+            loss_in_udp_mode: self.loss_in_udp_mode,
             ..DcudpConfig::new(packet, rate)
         }))
     }

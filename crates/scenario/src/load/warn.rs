@@ -52,17 +52,11 @@ fn check_load_of(
     if !is_there(load_of, tiers) {
         let words = tiers.iter().filter_map(|tier| tier.load_of());
         let words: Vec<String> = words.map(|word| word.write()).collect();
-        cx.error_at(
-            &key,
-            format!("this network has no {}", load_of.noun()),
-            Some(format!("valid: {}", words.join(", "))),
-        );
+        cx.error_at(&key, format!("this network has no {}", load_of.noun()))
+            .help(format!("valid: {}", words.join(", ")));
     } else if load.is_none() && load_of != LoadOf::Hosts {
-        cx.error_at(
-            &key,
-            "`load_of` without `load`".to_owned(),
-            Some("give load, such as load = 0.5, in place of arrivals".to_owned()),
-        );
+        cx.error_at(&key, "`load_of` without `load`")
+            .help("give load, such as load = 0.5, in place of arrivals");
     }
 }
 
@@ -91,11 +85,8 @@ impl Offered<'_> {
                 }
                 _ => continue,
             };
-            cx.error_at(
-                &format!("flows.{name}.load_of"),
-                message,
-                Some("load_of = \"hosts\" means the access links of the receivers".to_owned()),
-            );
+            cx.error_at(&format!("flows.{name}.load_of"), message)
+                .help("load_of = \"hosts\" means the access links of the receivers");
         }
     }
 
@@ -129,8 +120,8 @@ impl Offered<'_> {
                     percent(row.means()[1]),
                     row.tier.noun(),
                 ),
-                Some(remedy(one.group, row.tier, (own, load - own))),
-            );
+            )
+            .help(remedy(one.group, row.tier, (own, load - own)));
         }
     }
 }

@@ -1,12 +1,14 @@
 //! What there is to choose from, each with one line: `incastle list`.
 
+use incastle_queueing::QcnSampling;
+
 use crate::grammar::declare::Words;
 use crate::grammar::describe::{Choice, Description, Member};
 use crate::grammar::reader::Table;
 use crate::language::elsewhere::{Elsewhere, TOGETHER, TRANSPORTS, VARIANTS};
 use crate::language::flows::Group;
 use crate::language::network::Network;
-use crate::language::qcn::{SamplingRule, Variant};
+use crate::language::qcn::Variant;
 use crate::language::sizes::named;
 use crate::language::switch::Switch;
 use crate::language::tcp::Tcp;
@@ -71,7 +73,7 @@ fn set_elsewhere() -> Vec<CatalogEntry> {
 
 /// When QCN's congestion points compute feedback.
 fn sampling_rules() -> Vec<CatalogEntry> {
-    let rules = SamplingRule::entries().into_iter();
+    let rules = QcnSampling::entries().into_iter();
     rules
         .map(|(name, about)| CatalogEntry {
             name,

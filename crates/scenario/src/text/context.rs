@@ -24,6 +24,23 @@ struct Finding {
     help: Option<String>,
 }
 
+/// A finding to which help can be added, unless it was there already.
+pub(crate) struct Reported<'a>(Option<&'a mut Finding>);
+
+impl Reported<'_> {
+    /// What would be right.
+    pub(crate) fn help(self, help: impl Into<String>) {
+        self.help_if(Some(help.into()));
+    }
+
+    /// What would be right, if that can be told.
+    pub(crate) fn help_if(self, help: Option<String>) {
+        if let Some(finding) = self.0 {
+            finding.help = help;
+        }
+    }
+}
+
 /// A file as the caller named it, its text, and the overrides as they were given.
 pub(crate) struct Origin<'a> {
     pub(crate) file: &'a str,
@@ -66,23 +83,33 @@ impl<'a> Context<'a> {
     }
 
     /// An error at `place`.
-    pub(crate) fn error(&mut self, place: Place, key: &str, message: String, help: Option<String>) {
-        self.push(Severity::Error, place, key, message, help);
+    pub(crate) fn error(
+        &mut self,
+        place: Place,
+        key: &str,
+        message: impl Into<String>,
+    ) -> Reported<'_> {
+        self.push(Severity::Error, place, key, message.into())
     }
 
     /// An error at the place where `key` was written.
-    pub(crate) fn error_at(&mut self, key: &str, message: String, help: Option<String>) {
-        self.error(self.place_of(key), key, message, help);
+    pub(crate) fn error_at(&mut self, key: &str, message: impl Into<String>) -> Reported<'_> {
+        self.error(self.place_of(key), key, message)
     }
 
     /// A warning at `place`.
-    pub(crate) fn warn(&mut self, place: Place, key: &str, message: String, help: Option<String>) {
-        self.push(Severity::Warning, place, key, message, help);
+    pub(crate) fn warn(
+        &mut self,
+        place: Place,
+        key: &str,
+        message: impl Into<String>,
+    ) -> Reported<'_> {
+        self.push(Severity::Warning, place, key, message.into())
     }
 
     /// A warning at the place where `key` was written.
-    pub(crate) fn warn_at(&mut self, key: &str, message: String, help: Option<String>) {
-        self.warn(self.place_of(key), key, message, help);
+    pub(crate) fn warn_at(&mut self, key: &str, message: impl Into<String>) -> Reported<'_> {
+        self.warn(self.place_of(key), key, message)
     }
 
     /// The keys at which there are errors.
@@ -96,17 +123,10 @@ impl<'a> Context<'a> {
 
     /// Takes over the errors that another context has found in the same file.
     pub(crate) fn take_errors(&mut self, other: Self) {
-        for finding in other.findings {
-            if finding.severity == Severity::Error {
-                let Finding {
-                    place,
-                    key,
-                    message,
-                    help,
-                    ..
-                } = finding;
-                self.error(place, &key, message, help);
-            }
+        let errors = other.findings.into_iter();
+        for one in errors.filter(|finding| finding.severity == Severity::Error) {
+            self.error(one.place, &one.key, one.message)
+                .help_if(one.help);
         }
     }
 
@@ -123,22 +143,20 @@ impl<'a> Context<'a> {
         place: Place,
         key: &str,
         message: String,
-        help: Option<String>,
-    ) {
+    ) -> Reported<'_> {
         // A table of defaults is read again for each group that inherits from it.
-        let known = self
-            .findings
-            .iter()
-            .any(|finding| finding.place == place && finding.message == message);
-        if !known {
-            self.findings.push(Finding {
-                place,
-                severity,
-                key: key.to_owned(),
-                message,
-                help,
-            });
+        let mut known = self.findings.iter();
+        if known.any(|finding| finding.place == place && finding.message == message) {
+            return Reported(None);
         }
+        self.findings.push(Finding {
+            place,
+            severity,
+            key: key.to_owned(),
+            message,
+            help: None,
+        });
+        Reported(self.findings.last_mut())
     }
 
     /// All findings in the order of the file, overrides last.

@@ -13,12 +13,8 @@ pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Co
         let place = Place::Override(index);
         let path: Vec<&str> = key.split('.').map(str::trim).collect();
         if path.iter().any(|part| part.is_empty()) {
-            cx.error(
-                place,
-                key,
-                format!("{key:?} is not a key"),
-                Some("keys are names with dots between them: --set flows.storage.count=40".into()),
-            );
+            cx.error(place, key, format!("{key:?} is not a key"))
+                .help("keys are names with dots between them: --set flows.storage.count=40");
             continue;
         }
         let value = parse_value(value, place);
@@ -27,7 +23,6 @@ pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Co
                 place,
                 key,
                 format!("{table} is not a table, so that it has no keys"),
-                None,
             );
         }
     }

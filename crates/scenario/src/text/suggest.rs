@@ -15,6 +15,14 @@ pub(crate) fn did_you_mean<'a>(found: &str, valid: &[&'a str]) -> Option<&'a str
     best.map(|(_, word)| word)
 }
 
+/// The beginning of a help: `did you mean "b"? `, or nothing where no valid word is like `found`.
+pub(crate) fn near(found: &str, valid: &[&str]) -> String {
+    did_you_mean(found, valid)
+        .filter(|near| *near != found)
+        .map(|near| format!("did you mean {}? ", quoted(near)))
+        .unwrap_or_default()
+}
+
 /// `"a", "b" or "c"`.
 pub(crate) fn choices(words: &[&str]) -> String {
     let quoted: Vec<String> = words.iter().map(|word| quoted(word)).collect();

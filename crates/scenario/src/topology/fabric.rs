@@ -58,8 +58,8 @@ impl Plan {
             cx.error_at(
                 "network.k",
                 format!("a fat tree of k = {k}: half of a switch's ports lead up, half down"),
-                Some(format!("k is even, such as {} or {}", k - 1, k + 1)),
-            );
+            )
+            .help(format!("k is even, such as {} or {}", k - 1, k + 1));
             return None;
         }
         // Section 3.1 of the paper: k pods of k/2 edge and k/2 aggregation switches, (k/2)^2 cores.
@@ -82,14 +82,10 @@ impl Plan {
                 0 => format!("{aggregations} or a multiple of it"),
                 fewer => format!("{fewer} or {}, for example", fewer + aggregations),
             };
-            cx.error_at(
-                "network.cores",
-                format!(
+            cx.error_at("network.cores", format!(
                     "{cores} cores for {aggregations} aggregation switches per pod, of which each is \
                      linked with as many cores as the others"
-                ),
-                Some(words),
-            );
+                )).help(words);
             return None;
         }
         let tiers = Tiers {
@@ -180,8 +176,8 @@ impl Plan {
                 cx.error_at(
                     &key,
                     format!("[network.links.{above}] gives a rate, from which it follows"),
-                    Some("give one of the two".to_owned()),
-                );
+                )
+                .help("give one of the two");
                 continue;
             }
             self.share_out(&key, ratio, (below, above), cx);
@@ -220,8 +216,8 @@ impl Plan {
                 cx.error_at(
                     key,
                     format!("{ratio} to 1 would give links of {bits} bit/s"),
-                    Some(format!("links are {}", rates().words())),
-                );
+                )
+                .help(format!("links are {}", rates().words()));
                 return;
             }
             link.rate = rate;
@@ -251,7 +247,6 @@ fn check_size(key: &str, (hosts, links): (u64, u64), cx: &mut Context<'_>) -> Op
         cx.error_at(
             key,
             format!("{hosts} hosts: a network has at most {MOST_HOSTS}"),
-            None,
         );
         return None;
     }

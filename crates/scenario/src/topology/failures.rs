@@ -20,7 +20,6 @@ impl Plan {
             cx.error_at(
                 &format!("{path}.up"),
                 format!("up at {up} is not after down at {}", failure.down),
-                None,
             );
             return;
         }
@@ -35,11 +34,8 @@ impl Plan {
     /// The links between two sets of nodes.
     fn between(&self, failure: &Failure, key: &str, cx: &mut Context<'_>) -> Option<Vec<usize>> {
         let [first, second] = failure.between.as_slice() else {
-            cx.error_at(
-                key,
-                "a failure needs `between` with two sets of nodes".to_owned(),
-                Some(format!("between = [{}]", self.some_link())),
-            );
+            cx.error_at(key, "a failure needs `between` with two sets of nodes")
+                .help(format!("between = [{}]", self.some_link()));
             return None;
         };
         let nodes: Vec<Name> = self.hosts.iter().chain(&self.switches).cloned().collect();
@@ -86,11 +82,8 @@ impl Plan {
             (near == first || far == first).then(|| nodes[other].clone())
         });
         let [a, b] = [first, second].map(|node| quoted(&nodes[node].to_string()));
-        cx.error_at(
-            key,
-            format!("no link between {a} and {b}"),
-            Some(format!("{a} has links with {}", ranges(neighbours))),
-        );
+        cx.error_at(key, format!("no link between {a} and {b}"))
+            .help(format!("{a} has links with {}", ranges(neighbours)));
     }
 
     /// The ends of a link, as an example.

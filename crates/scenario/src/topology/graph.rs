@@ -21,21 +21,12 @@ impl Plan {
         sorted.sort();
         if let Some(pair) = sorted.windows(2).find(|pair| pair[0] == pair[1]) {
             let name = pair[0].to_string();
-            cx.error_at(
-                "network.hosts",
-                format!("{} is there twice", quoted(&name)),
-                None,
-            );
+            cx.error_at("network.hosts", format!("{} is there twice", quoted(&name)));
             return None;
         }
         if network.links.is_empty() {
-            cx.error_at(
-                "network.links",
-                "a graph needs links".to_owned(),
-                Some(
-                    "[network.links.LABEL] with between = [\"server:0..7\", \"switch\"]".to_owned(),
-                ),
-            );
+            cx.error_at("network.links", "a graph needs links")
+                .help("[network.links.LABEL] with between = [\"server:0..7\", \"switch\"]");
             return None;
         }
         let mut right = true;
@@ -58,17 +49,17 @@ impl Plan {
         if group.of.is_some() {
             cx.error_at(
                 &format!("{path}.of"),
-                "`of` chooses links of other topologies".to_owned(),
-                Some("in a graph each link group makes its links with `between`".to_owned()),
-            );
+                "`of` chooses links of other topologies",
+            )
+            .help("in a graph each link group makes its links with `between`");
             return None;
         }
         let Some([first, second]) = group.between.as_deref() else {
             cx.error_at(
                 &between,
-                "in a graph a link group needs `between` with two sets of nodes".to_owned(),
-                Some("between = [\"server:0..7\", \"switch\"]".to_owned()),
-            );
+                "in a graph a link group needs `between` with two sets of nodes",
+            )
+            .help("between = [\"server:0..7\", \"switch\"]");
             return None;
         };
         let first = first.resolve(nodes, "nodes", &between, cx)?;
@@ -84,11 +75,7 @@ impl Plan {
             for &b in &second {
                 if a == b {
                     let name = nodes[a].to_string();
-                    cx.error_at(
-                        &between,
-                        format!("{} is linked with itself", quoted(&name)),
-                        None,
-                    );
+                    cx.error_at(&between, format!("{} is linked with itself", quoted(&name)));
                     return None;
                 }
                 self.link_of(end(a), end(b), group);
@@ -114,8 +101,8 @@ impl Plan {
                 cx.error_at(
                     "network.links",
                     format!("host {} has {count} links", quoted(&name.to_string())),
-                    Some("a host has one NIC, so one link".to_owned()),
-                );
+                )
+                .help("a host has one NIC, so one link");
             }
         }
         right

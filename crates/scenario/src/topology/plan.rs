@@ -7,7 +7,7 @@ use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
 use crate::text::node::quoted;
-use crate::text::suggest::{choices, did_you_mean};
+use crate::text::suggest::{choices, near};
 use crate::topology::layout::{End, Layout, Link};
 
 /// The most links of a network: beyond it a scenario is a slip of the pen.
@@ -76,13 +76,9 @@ impl Plan {
         if all.saturating_mul(last) <= MOST_ROUTES {
             return Some(());
         }
-        cx.error_at(
-            "network.topology",
-            format!(
+        cx.error_at("network.topology", format!(
                 "{all} switches with routes to {last} that have hosts: a network has at most {MOST_ROUTES} routes"
-            ),
-            Some("fewer switches, with more hosts each".to_owned()),
-        );
+            )).help("fewer switches, with more hosts each");
         None
     }
 
@@ -127,9 +123,9 @@ impl Plan {
         if group.between.is_some() {
             cx.error_at(
                 &format!("{path}.between"),
-                "`between` makes links in a graph; this topology has its links already".to_owned(),
-                Some("choose existing links with `of`".to_owned()),
-            );
+                "`between` makes links in a graph; this topology has its links already",
+            )
+            .help("choose existing links with `of`");
             return;
         }
         let chosen = match &group.of {
@@ -178,21 +174,19 @@ impl Plan {
         groups.sort_unstable();
         groups.dedup();
         let wanted = selection.terms().join(", ");
-        let near = did_you_mean(&wanted, &groups)
-            .map(|near| format!("did you mean {}? ", quoted(near)))
-            .unwrap_or_default();
+        let near = near(&wanted, &groups);
         cx.error_at(
             key,
             format!(
                 "no link group {}, and no hosts of that name",
                 quoted(&wanted)
             ),
-            Some(format!(
-                "{near}the link groups are {}; single links go by their host, as in of = {}",
-                choices(&groups),
-                quoted(&self.hosts[0].to_string())
-            )),
-        );
+        )
+        .help(format!(
+            "{near}the link groups are {}; single links go by their host, as in of = {}",
+            choices(&groups),
+            quoted(&self.hosts[0].to_string())
+        ));
     }
 }
 
@@ -215,7 +209,6 @@ pub(super) fn most_links(key: &str, links: u64, cx: &mut Context<'_>) -> Option<
     cx.error_at(
         key,
         format!("{links} links: a network has at most {MOST_LINKS}"),
-        None,
     );
     None
 }

@@ -53,8 +53,8 @@ impl Plan {
                 format!(
                     "a tree needs from 1 to {MOST_HOSTS} senders, and no level without branches"
                 ),
-                Some("[3, 3] is a root with 3 switches of 3 senders each".to_owned()),
-            );
+            )
+            .help("[3, 3] is a root with 3 switches of 3 senders each");
             return None;
         };
         let root = self.switch("switch", Some(0));

@@ -7,3 +7,5 @@ mod diagnostics;
 mod fuzz;
 mod language;
 mod load;
+mod sizes;
+mod transfers;
