@@ -41,6 +41,10 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
     let terms: Vec<Terms> = groups
         .map(|(_, group)| Terms::of(&group.transport))
         .collect();
+    assert!(
+        sent.is_sorted_by_key(|sent| sent.at),
+        "packets are in order of time"
+    );
     let mut files = Files::new(capture, network);
     for Sent { at, port, packet } in sent {
         let row = flows.row(packet.to.flow());

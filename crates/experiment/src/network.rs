@@ -33,6 +33,11 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
         layout,
         switches,
     } = *parts;
+    assert_eq!(
+        layout.switches.len(),
+        switches.len(),
+        "a switch has parameters"
+    );
     let mut builder = NetworkBuilder::new(seed);
     builder.ecmp(ecmp(&root.network.ecmp));
     builder.convergence(root.network.reconvergence_delay);
@@ -51,7 +56,15 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
             port((b, a), link, parts),
         );
     }
-    builder.build()
+    let network = builder.build()?;
+    assert_eq!(network.host_count(), layout.hosts.len());
+    assert_eq!(network.switch_count(), layout.switches.len());
+    assert_eq!(
+        network.ports().count(),
+        2 * layout.links.len(),
+        "two ports per link"
+    );
+    Ok(network)
 }
 
 /// A switch with its memory, where its ports share one.

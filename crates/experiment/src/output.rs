@@ -52,6 +52,17 @@ pub enum Column {
     Text(Vec<Arc<str>>),
 }
 
+impl Column {
+    /// The number of its values.
+    pub(crate) fn len(&self) -> usize {
+        match self {
+            Self::U64(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::Text(values) => values.len(),
+        }
+    }
+}
+
 /// What a run counted in all.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Totals {

@@ -126,6 +126,7 @@ pub fn join(
         journals,
         partition,
     } = parts;
+    assert_eq!(simulations.len(), journals.len(), "each part has a journal");
     let finished = Finished::new(simulations, |recorders, network| {
         Recorder::join(recorders, &partition.owners(network))
     });

@@ -55,6 +55,10 @@ pub fn through<E>(
 ) -> Result<Passed, E> {
     let interval = interval(scenario);
     let end = Time::ZERO + scenario.duration();
+    assert!(
+        interval.from <= interval.to && interval.to <= end,
+        "the measured interval lies within the run"
+    );
     let mut accepted = [Vec::new(), Vec::new()];
     let mut interrupted = false;
     // The counters of ports are read at both ends of the measured interval.
@@ -64,6 +68,15 @@ pub fn through<E>(
             *accepted = accepted_bytes(parts);
         }
     }
+    let [before, after] = &accepted;
+    assert!(
+        before
+            .iter()
+            .zip(after)
+            .all(|(before, after)| before <= after),
+        "no port takes back what it accepted"
+    );
+    assert_eq!(before.len(), after.len(), "every port is read twice");
     let until_done = scenario.tables().run.stop == RunStop::WhenDone;
     let is_done = parts.iter().any(Simulation::is_over);
     Ok(Passed {
@@ -152,7 +165,13 @@ pub fn pass<P: Probe>(
     look: impl Fn(&Simulation<P>) -> Result<bool, RunError>,
 ) -> Result<bool, RunError> {
     loop {
+        let before = simulation.now();
         let status = simulation.run(until, slice)?;
+        let now = simulation.now();
+        assert!(
+            before <= now && now <= until.max(before),
+            "time runs forward"
+        );
         let goes_on = look(simulation)?;
         match status {
             Status::Done => return Ok(true),

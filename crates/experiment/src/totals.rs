@@ -44,6 +44,11 @@ pub(crate) fn totals(record: &Record<'_>) -> Totals {
         missed_deadlines: met(false),
         ..Totals::default()
     };
+    assert!(totals.transfers <= transfers.len() as u64);
+    assert!(
+        totals.met_deadlines + totals.missed_deadlines <= transfers.len() as u64,
+        "a deadline is met or missed"
+    );
     for end in flows.ends() {
         totals.delivered_bytes += end.delivered;
         totals.send_buffer_drops += end.refused.messages;
@@ -53,6 +58,16 @@ pub(crate) fn totals(record: &Record<'_>) -> Totals {
         totals.timeouts += repair.timeouts;
         totals.ecn_reductions += repair.ecn_reductions;
     }
+    let marks: u64 = flows.rows().map(|row| row.record.marked).sum();
+    assert!(
+        marks <= totals.marks,
+        "what is marked of flows is marked at ports"
+    );
+    let drops: u64 = flows.rows().map(|row| row.record.dropped).sum();
+    assert!(
+        drops <= totals.drops,
+        "what is dropped of flows is dropped at ports"
+    );
     totals
 }
 

@@ -37,6 +37,7 @@ impl Last {
         let sizes = self.of.entry(before).or_default();
         let mut simulated = |last| simulate(before * payload + last);
         let last = bytes - before * payload;
+        assert!(last <= payload, "a packet has at most the payload");
         if let Some(time) = sizes.at(last) {
             return Ok(Some(time));
         }
@@ -63,6 +64,10 @@ impl Sizes {
     fn add(&mut self, last: u64, time: Span) {
         if let Err(place) = self.0.binary_search_by_key(&last, |point| point.0) {
             self.0.insert(place, (last, time));
+            assert!(
+                self.0.is_sorted_by_key(|(_, time)| *time),
+                "a larger last packet is not faster"
+            );
         }
     }
 
@@ -95,6 +100,7 @@ fn on_line((a, b): (Point, Point), c: Point) -> bool {
 
 /// A point on the line through two; absent where it is no whole picosecond.
 fn between((a, b): (Point, Point), last: u64) -> Option<Span> {
+    assert!((a.0..b.0).contains(&last), "the point lies between the two");
     let rise = b.1.as_ps().checked_sub(a.1.as_ps())?;
     let (more, rest) = (
         rise * (last - a.0) / (b.0 - a.0),

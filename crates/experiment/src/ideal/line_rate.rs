@@ -162,6 +162,10 @@ impl Train {
         let stack = alone.stack();
         let payload = stack.payload();
         let count = bytes.saturating_sub(1) / payload;
+        assert!(
+            bytes - count * payload <= payload,
+            "the last packet is not the largest"
+        );
         Self {
             count: count.into(),
             full: stack.wire_size(payload).into(),
@@ -187,6 +191,7 @@ impl Train {
             longest = longest.max(one + held + rest);
             rest -= ps(self.last, rate);
         }
+        assert_eq!(rest, 0, "the last packet crosses each link once");
         longest
     }
 

@@ -102,6 +102,12 @@ impl PathCopy {
         let (root, whole) = (scenario.tables(), scenario.layout());
         let all = scenario.switches();
         let visited = nodes(path);
+        assert_ne!(from, to, "a path leads from one host to another");
+        assert_eq!(
+            visited.len() + 1,
+            path.len(),
+            "a switch between any two links"
+        );
         let place = |end: End| match end {
             End::Host(host) => End::Host(usize::from(host != from)),
             End::Switch(switch) => {

@@ -143,6 +143,11 @@ impl FlowRow<'_> {
             (None, Some(stopped)) => (stopped.at, stopped.delivered),
             (None, None) => (now, delivered),
         };
+        assert!(
+            bytes <= delivered,
+            "what was delivered by the stop stays delivered"
+        );
+        assert!(end <= now, "a flow ends within the run");
         let span = end.saturating_since(self.note.started).as_secs_lossy();
         if span > 0.0 {
             bytes as f64 * 8.0 / span
@@ -167,11 +172,19 @@ impl Flows {
         let hosts = (0..network.host_count()).map(HostIndex::from_index);
         let mut numbers = vec![u32::MAX; records.len()];
         for (number, note) in notes.iter().enumerate() {
-            numbers[note.flow.index()] = number as u32;
+            let place = &mut numbers[note.flow.index()];
+            assert_eq!(*place, u32::MAX, "a flow has one note");
+            *place = number as u32;
         }
+        assert_eq!(notes.len(), records.len(), "every flow has a note");
         let mut completed = vec![None; notes.len()];
         let whole = |transfer: &&TransferNote| transfer.kind == TransferKind::Flow;
         for transfer in transfers.iter().filter(whole) {
+            let is_later = |at: Time| at >= transfer.started;
+            assert!(
+                transfer.completed.is_none_or(is_later),
+                "an FCT is not negative"
+            );
             completed[numbers[transfer.flow.index()] as usize] = transfer.completed;
         }
         Self {

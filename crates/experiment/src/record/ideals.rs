@@ -26,6 +26,7 @@ impl IdealTimes {
     ) -> Self {
         let mut ideals = Ideals::new(scenario);
         let mut times = vec![None; rows.len()];
+        assert!(rows.iter().all(|row| row.group < flows.groups().len()));
         if !goes_on() {
             return Self {
                 times,

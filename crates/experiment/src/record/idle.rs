@@ -29,6 +29,8 @@ impl Idle {
     }
 
     fn push(&mut self, from: Time, to: Time) {
+        let last = self.periods.last().map_or(Time::ZERO, |(_, to)| *to);
+        assert!(last <= from && from <= to, "idle times do not overlap");
         self.before.push(self.until(Time::NEVER));
         self.periods.push((from, to));
     }
@@ -47,7 +49,10 @@ impl Idle {
 
     /// The idle time between two instants.
     pub(crate) fn between(&self, from: Time, to: Time) -> Span {
-        self.until(to.max(from)) - self.until(from)
+        let to = to.max(from);
+        let idle = self.until(to) - self.until(from);
+        assert!(idle <= to - from, "no more idle time than time");
+        idle
     }
 
     /// The idle time within each of these waits; where several of them overlap, each has an equal
@@ -56,6 +61,7 @@ impl Idle {
         // At each instant: the waits that begin less those that end.
         let mut turns: Vec<(Time, i64)> = Vec::with_capacity(2 * waits.len());
         for &(from, to) in waits {
+            assert!(from <= to, "a wait has a length");
             turns.extend([(from, 1), (to, -1)]);
         }
         turns.sort_unstable();
@@ -66,10 +72,12 @@ impl Idle {
             if waiting > 0 {
                 part += self.between(since, at).as_secs_lossy() / waiting as f64;
             }
+            assert!(waiting >= 0 || since == at, "no wait ends before it begins");
             waiting += change;
             since = at;
             parts.push((at, part));
         }
+        assert_eq!(waiting, 0, "every wait ends");
         let part_at = |at: Time| {
             let place = parts.partition_point(|(known, _)| *known < at);
             parts[place].1

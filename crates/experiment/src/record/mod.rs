@@ -8,6 +8,7 @@ mod idle;
 pub(crate) mod rounds;
 pub(crate) mod timeouts;
 
+use incastle_engine::core::PortIndex;
 use incastle_engine::flow::FlowRecord;
 use incastle_engine::network::Network;
 use incastle_engine::probe::Recorder;
@@ -76,6 +77,7 @@ impl Finished {
         parts: Vec<Simulation<Recorder>>,
         join: impl FnOnce(Vec<Recorder>, &Network) -> Recorder,
     ) -> Self {
+        assert!(!parts.is_empty(), "a run has a simulation");
         let whole = AllPartitions::new(&parts);
         let (digest, now, counted) = (whole.digest(), whole.now(), whole.totals());
         let incastle_engine::Finished {
@@ -140,6 +142,23 @@ impl<'a> Record<'a> {
             recorder,
             flows,
         } = finished;
+        let of_ports = |count: fn(&Network, PortIndex) -> u64| -> u64 {
+            network.ports().map(|port| count(&network, port)).sum()
+        };
+        let drops = of_ports(|network, port| network.counters(port).dropped);
+        assert_eq!(drops, counted.drops, "every drop is one port's");
+        let marks = of_ports(|network, port| network.counters(port).marked);
+        assert_eq!(marks, counted.marks, "every mark is one port's");
+        let cnms = of_ports(Network::cnms);
+        assert_eq!(cnms, counted.cnms_sent, "every CNM is one port's");
+        assert!(counted.failure_drops <= counted.drops);
+        assert!(
+            counted.data_packets <= counted.packet_hops,
+            "data that a host received crossed a link"
+        );
+        for accepted in &passed.accepted {
+            assert_eq!(accepted.len(), network.ports().count());
+        }
         let measure = &scenario.tables().measure;
         let flows = Flows::new(scenario, &network, flows, &mut notes);
         let rounds = Rounds::new(scenario, &flows, &notes.transfers);

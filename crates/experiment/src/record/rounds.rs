@@ -55,6 +55,14 @@ impl Rounds {
             let before = rounds.last();
             let before =
                 before.filter(|last| (last.group, last.client) == (note.group, note.index));
+            assert!(
+                before.is_none_or(|last| last.started <= note.started),
+                "the rounds of a client are in order of time"
+            );
+            assert!(
+                note.completed.is_none_or(|at| at >= note.started),
+                "a round is not complete before it begins"
+            );
             rounds.push(Round {
                 group: note.group,
                 client: note.index,
@@ -76,6 +84,7 @@ impl Rounds {
         for place in 0..all.rows.len() {
             let client = all.client(&flows.row(all.rows[place].flow));
             let (_, end) = all.clients.entry(client).or_insert((place, place));
+            assert_eq!(*end, place, "the rounds of a client follow each other");
             *end = place + 1;
         }
         Some(all)
@@ -107,7 +116,12 @@ impl Rounds {
         let open = |round: &&Round| round.completed.is_none_or(|completed| completed > at);
         let begun = &self.rows[first..first + begun];
         let under_way = begun.iter().rev().take_while(open).count();
-        Some(first + last - under_way.saturating_sub(1))
+        let place = first + last - under_way.saturating_sub(1);
+        assert!(
+            (first..end).contains(&place),
+            "the round is one of the client's"
+        );
+        Some(place)
     }
 
     /// The number of the round at a place.

@@ -53,6 +53,8 @@ impl Timeouts {
             Some(idle) => idle_shares(recorder, flows, idle),
             None => vec![None; recorder.timeouts.len()],
         };
+        assert_eq!(causes.len(), recorder.timeouts.len(), "a cause of each");
+        assert_eq!(shares.len(), recorder.timeouts.len(), "a share of each");
         let timeouts = recorder.timeouts.iter().enumerate();
         let rows = timeouts.zip(causes).zip(shares);
         let rows = rows.map(|(((place, timeout), cause), idle_s)| Row {
@@ -77,12 +79,19 @@ impl Timeouts {
         for round in self.rows.iter().filter_map(|row| row.round) {
             counts[round] += 1;
         }
+        let all: u64 = counts.iter().sum();
+        assert!(
+            all <= self.rows.len() as u64,
+            "a timeout is in one round at most"
+        );
         counts
     }
 }
 
 /// The cause of each timeout.
 fn causes(recorder: &Recorder) -> Vec<Cause> {
+    assert!(recorder.losses.is_sorted_by_key(|loss| loss.at));
+    assert!(recorder.timeouts.is_sorted_by_key(|timeout| timeout.at));
     // Losses of each end that has sent, those that may still be outstanding.
     let mut open: BTreeMap<EndpointIndex, Vec<&Loss>> = BTreeMap::new();
     let mut losses = recorder.losses.iter().peekable();
@@ -118,6 +127,10 @@ fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
         }
         place.is_some()
     });
+    assert!(
+        outstanding.len() <= losses.len(),
+        "only losses that are kept count"
+    );
     Cause {
         port: outstanding.get(&report.una).copied(),
         dropped: outstanding.len() as u64,

@@ -20,6 +20,10 @@ pub(super) fn seconds(at: Option<Time>) -> f64 {
 }
 
 pub(super) fn table(name: &str, columns: Vec<(&str, Column)>) -> Table {
+    let rows = columns.first().map_or(0, |(_, column)| column.len());
+    for (key, column) in &columns {
+        assert_eq!(column.len(), rows, "{name}.{key} has a value for each row");
+    }
     Table {
         name: name.to_owned(),
         columns: columns

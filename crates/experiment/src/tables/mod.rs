@@ -12,6 +12,8 @@ mod timeouts;
 mod transfers;
 mod udt;
 
+use std::collections::BTreeSet;
+
 use crate::output::Table;
 use crate::record::Record;
 use crate::totals::totals;
@@ -52,7 +54,10 @@ pub(crate) fn tables(record: &Record<'_>) -> Vec<Table> {
         Maker::Always(make) => Some(make(record)),
         Maker::Sometimes(make) => make(record),
     });
-    tables.collect()
+    let tables: Vec<Table> = tables.collect();
+    let names: BTreeSet<&str> = tables.iter().map(|table| table.name.as_str()).collect();
+    assert_eq!(names.len(), tables.len(), "a table's name is its own");
+    tables
 }
 
 fn summary(record: &Record<'_>) -> Table {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use incastle_engine::core::{HostIndex, Node, PortIndex, SwitchIndex};
 use incastle_engine::probe::HOST_BIN;
-use incastle_units::{Bytes, Rate, Time};
+use incastle_units::{Bytes, Rate, Span, Time};
 
 use super::columns::{asked, real, table, text, whole};
 use crate::output::{Column, Table};
@@ -30,7 +30,11 @@ pub(super) fn queues(record: &Record<'_>) -> Table {
     let (mut ports, mut packets, mut spans) = (Vec::new(), Vec::new(), Vec::new());
     for port in of_switches(record).filter(|_| is_measured(record)) {
         let name: Arc<str> = record.network.port_name(port).into();
-        for bin in record.recorder.queue(port).bins() {
+        let queue = record.recorder.queue(port);
+        let Interval { from, to } = record.interval;
+        let observed = queue.bins().fold(Span::ZERO, |sum, bin| sum + bin.span);
+        assert_eq!(observed, to - from, "{name} had a length at every instant");
+        for bin in queue.bins() {
             ports.push(Arc::clone(&name));
             packets.push(bin.packets);
             spans.push(bin.span.as_secs_lossy());
@@ -49,6 +53,13 @@ pub(super) fn queues(record: &Record<'_>) -> Table {
 /// One row per port.
 pub(super) fn links(record: &Record<'_>) -> Table {
     let rows: Vec<PortIndex> = record.network.ports().collect();
+    for port in &rows {
+        let counters = record.network.counters(*port);
+        assert!(
+            counters.dropped <= counters.offered && counters.marked <= counters.offered,
+            "what is dropped or marked was offered"
+        );
+    }
     let counters = |port: &PortIndex| record.network.counters(*port);
     let queue = |port: &PortIndex| record.recorder.queue(*port);
     let is_switch = |port: &PortIndex| matches!(record.network.owner(*port), Node::Switch(_));
@@ -111,6 +122,7 @@ fn utilisation(record: &Record<'_>, port: PortIndex) -> f64 {
     let (Some(before), Some(after)) = (before.get(port.index()), after.get(port.index())) else {
         return f64::NAN;
     };
+    assert!(before <= after, "what a port accepted stays accepted");
     let bytes = (*after - *before).count() as f64;
     (bytes / capacity(record, port)).min(1.0)
 }
@@ -118,7 +130,9 @@ fn utilisation(record: &Record<'_>, port: PortIndex) -> f64 {
 /// The bytes that the port could have sent within the interval, at all rates that it had.
 fn capacity(record: &Record<'_>, port: PortIndex) -> f64 {
     // Each link of the layout has given two ports, in order.
-    let link = &record.scenario.layout().links[port.index() / 2];
+    let links = &record.scenario.layout().links;
+    assert_eq!(record.network.ports().count(), 2 * links.len());
+    let link = &links[port.index() / 2];
     let Interval { from, to } = record.interval;
     let mut rates: Vec<(Time, Rate)> = vec![(Time::ZERO, link.rate)];
     rates.extend(

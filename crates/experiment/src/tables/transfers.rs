@@ -39,6 +39,7 @@ pub(super) fn transfers(record: &Record<'_>) -> Table {
     let Some(IdealTimes { times: ideals, .. }) = &record.ideals else {
         return table;
     };
+    assert_eq!(ideals.len(), rows.len(), "a transfer has an ideal, or none");
     let seconds = ideals
         .iter()
         .map(|ideal| ideal.map_or(f64::NAN, Span::as_secs_lossy));
