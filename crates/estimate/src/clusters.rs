@@ -89,7 +89,7 @@ impl Clusters {
         let chosen = members.into_iter().map(|links| match per_class {
             Some(most) if links.len() > most => {
                 let mut chosen = middles(links.clone(), most, load);
-                add_ports(&mut chosen, &links, (&carried, &ports));
+                add_ports(&mut chosen, &links, &carried, &ports);
                 chosen
             }
             _ => links.into_iter().map(|link| (link, 1)).collect(),
@@ -143,7 +143,8 @@ impl Clusters {
 fn add_ports(
     chosen: &mut Vec<(usize, u64)>,
     links: &[usize],
-    (carried, ports): (&[[u64; 2]], &[[PortKind; 2]]),
+    carried: &[[u64; 2]],
+    ports: &[[PortKind; 2]],
 ) {
     let steps = |link: usize| {
         let both = [0, 1].map(|direction| (carried[link][direction], ports[link][direction], link));

@@ -162,9 +162,9 @@ fn transfers(whole: &Whole<'_>, completed: &[Option<Time>], ideals: &[Option<Spa
             ("kind", text(&|_| Arc::clone(&kind))),
             (
                 "from",
-                text(&|flow| Arc::clone(&hosts[flows[flow].hosts.0])),
+                text(&|flow| Arc::clone(&hosts[flows[flow].hosts.from])),
             ),
-            ("to", text(&|flow| Arc::clone(&hosts[flows[flow].hosts.1]))),
+            ("to", text(&|flow| Arc::clone(&hosts[flows[flow].hosts.to]))),
             ("started_s", real(&|flow| flows[flow].at.as_secs_lossy())),
             ("completed_s", real(&at)),
             ("fct_s", real(&|flow| seconds(fct(flow)))),

@@ -1,10 +1,10 @@
 //! Which flow crosses which link, in which direction: the engine's own choice of paths.
 
-use incastle_engine::core::{HostIndex, PortIndex};
+use incastle_engine::core::PortIndex;
 use incastle_engine::network::Network;
 
 use incastle_scenario::topology::layout::{End, Layout};
-use incastle_workload::{Opening, data_end};
+use incastle_workload::{HostPair, Opening, data_end};
 
 /// The paths of all flows, and the flows of all links. Both in one array each, with the places where
 /// they begin.
@@ -58,9 +58,8 @@ impl Crossings {
         let (mut ports, mut paths) = (Vec::new(), vec![0]);
         let mut links = vec![0; count + 1];
         for (place, flow) in flows.iter().enumerate() {
-            let (from, to) = flow.hosts;
-            let hosts = [from, to].map(HostIndex::from_index);
-            let path = network.path(hosts[0], hosts[1], data_end(place));
+            let HostPair { from, to } = flow.hosts.into();
+            let path = network.path(from, to, data_end(place));
             for &port in &path {
                 links[Directed::of(port).link + 1] += 1;
             }

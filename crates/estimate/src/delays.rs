@@ -224,7 +224,7 @@ fn groups(
     for (place, visit) in visits.iter().enumerate() {
         let passage = whole.passage(visit, link);
         let until = arrived[place].unwrap_or(Time::NEVER);
-        let key = (passage.direction, passage.hosts.0);
+        let key = (passage.direction, passage.hosts.from);
         let before = latest.get(&key).filter(|_| passage.is_shared());
         if let Some(&(group, last)) = before.filter(|(_, last)| visit.at <= *last) {
             groups[group].push(place);

@@ -52,7 +52,7 @@ impl Paces {
         let mut watch = Watch::new(whole, links);
         watch.share(&lags);
         let longer = lags.iter().enumerate();
-        let longer = longer.map(|(flow, &lag)| whole.longer((flow, lag), watch.ends[flow]));
+        let longer = longer.map(|(flow, &lag)| whole.longer(flow, lag, watch.ends[flow]));
         let longer = longer.collect();
         let (periods, flows) = periods(whole, &watch.ends);
         let mut paces = Self {
@@ -170,7 +170,7 @@ fn periods(whole: &Whole<'_>, ends: &[Time]) -> (Vec<u32>, Vec<Vec<u32>>) {
     let mut latest: Vec<Option<(u32, Time)>> = vec![None; hosts];
     let (mut periods, mut flows) = (Vec::new(), Vec::<Vec<u32>>::new());
     for (flow, opening) in whole.flows.iter().enumerate() {
-        let latest = &mut latest[opening.hosts.0];
+        let latest = &mut latest[opening.hosts.from];
         let (period, last) = match *latest {
             Some((period, last)) if opening.at <= last => (period, last.max(ends[flow])),
             _ => {
@@ -212,7 +212,7 @@ impl Whole<'_> {
     }
 
     /// How much longer than alone a flow takes that ends then.
-    fn longer(&self, (flow, lag): (usize, Option<Span>), end: Time) -> Span {
+    fn longer(&self, flow: usize, lag: Option<Span>, end: Time) -> Span {
         let Some((lag, stream)) = lag.zip(self.stream(flow)) else {
             return Span::ZERO;
         };
@@ -228,7 +228,7 @@ impl Whole<'_> {
     }
 
     fn own_rate(&self, flow: usize) -> Rate {
-        let own = self.scenario.layout().access(self.flows[flow].hosts.0);
+        let own = self.scenario.layout().access(self.flows[flow].hosts.from);
         own.expect("every host of a flow has a link").rate
     }
 }

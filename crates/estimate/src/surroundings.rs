@@ -26,6 +26,8 @@ use incastle_experiment::network::{Parts, host, memory, port};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::switch::Switch;
 use incastle_scenario::topology::layout::End;
+use incastle_scenario::topology::pairs::Pair;
+use incastle_workload::HostPair;
 use incastle_workload::{Opening, Row, Stack};
 
 /// A scenario that is taken apart.
@@ -95,7 +97,7 @@ impl Visit<'_> {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passage<'a> {
     pub(super) direction: usize,
-    pub(super) hosts: (usize, usize),
+    pub(super) hosts: Pair,
     /// Absent where the link is the sender's own.
     pub(super) before: Option<Stretch>,
     /// The pace of what lies before the link, which is then for this flow alone; at the sender's own
@@ -249,7 +251,7 @@ impl<'a> Whole<'a> {
         Ok((site.builder.build()?, rows.collect()))
     }
 
-    fn row(&self, visit: &Visit<'_>, hosts: (HostIndex, HostIndex)) -> Row {
+    fn row(&self, visit: &Visit<'_>, hosts: HostPair) -> Row {
         let Visit {
             flow, at, bytes, ..
         } = *visit;
@@ -276,7 +278,7 @@ struct Site<'a> {
 impl Site<'_> {
     /// All flows over one link: the hosts of each. Hosts and links come in the order of the layout, so
     /// that what happens at one instant has the same order as there.
-    fn shared(&mut self, passages: &[Passage<'_>]) -> Vec<(HostIndex, HostIndex)> {
+    fn shared(&mut self, passages: &[Passage<'_>]) -> Vec<HostPair> {
         let here = Directed {
             link: self.link,
             direction: 0,
@@ -285,7 +287,7 @@ impl Site<'_> {
         let mut nodes = [self.switch_at(a), self.switch_at(b)];
         let mut places = BTreeMap::from([((self.link, 2), None)]);
         for passage in passages.iter().filter(|passage| passage.is_shared()) {
-            let place = (self.own_link(passage.hosts.0), passage.direction);
+            let place = (self.own_link(passage.hosts.from), passage.direction);
             places.entry(place).or_insert(Some(passage));
         }
         for place in places.into_values() {
@@ -297,19 +299,22 @@ impl Site<'_> {
                 let [Some(a), Some(b)] = nodes else {
                     unreachable!("both were made just now")
                 };
-                self.cross(here, (a, b));
+                self.cross(here, [a, b]);
             }
         }
         let ends = nodes.map(|node| node.expect("the link was made"));
         let of = |passage: &Passage<'_>| {
             let (near, far) = (ends[passage.direction], ends[1 - passage.direction]);
-            (self.sender(passage, near), self.receiver(passage, far))
+            HostPair {
+                from: self.sender(passage, near),
+                to: self.receiver(passage, far),
+            }
         };
         passages.iter().map(of).collect()
     }
 
     /// Flows that share what lies before the link: the hosts of each.
-    fn one_each(&mut self, passages: &[Passage<'_>]) -> Vec<(HostIndex, HostIndex)> {
+    fn one_each(&mut self, passages: &[Passage<'_>]) -> Vec<HostPair> {
         let mut near = [None; 2];
         let of = |passage: &Passage<'_>| {
             let here = Directed {
@@ -320,19 +325,22 @@ impl Site<'_> {
             let near = *near[passage.direction].get_or_insert_with(|| self.node(a));
             let from = self.sender(passage, near);
             let far = self.node(b);
-            self.cross(here, (near, far));
-            (from, self.receiver(passage, far))
+            self.cross(here, [near, far]);
+            HostPair {
+                from,
+                to: self.receiver(passage, far),
+            }
         };
         passages.iter().map(of).collect()
     }
 
     /// The link in question, from one node to another.
-    fn cross(&mut self, here: Directed, nodes: (Node, Node)) {
+    fn cross(&mut self, here: Directed, [from, to]: [Node; 2]) {
         let parts = self.whole.parts();
         let (a, b) = here.ends(parts.layout);
         let link = &parts.layout.links[here.link];
-        let (forth, back) = (port((a, b), link, &parts), port((b, a), link, &parts));
-        self.builder.link(nodes.0, nodes.1, forth, back);
+        let (forth, back) = (port(a, b, link, &parts), port(b, a, link, &parts));
+        self.builder.link(from, to, forth, back);
     }
 
     /// The host that sends a flow: made when it is asked for first, or for this flow alone.
@@ -340,16 +348,17 @@ impl Site<'_> {
         let (Some(before), Node::Switch(_)) = (passage.before, near) else {
             return of_host(near);
         };
-        let key = (passage.direction, passage.hosts.0);
+        let key = (passage.direction, passage.hosts.from);
         let known = self.senders.get(&key).filter(|_| passage.pace.is_none());
         if let Some(&sender) = known {
             return sender;
         }
         let sender = of_host(self.host());
         self.stretch(
-            (Node::Host(sender), near),
-            (before, passage.pace),
-            End::Host(passage.hosts.0),
+            [Node::Host(sender), near],
+            before,
+            passage.pace,
+            End::Host(passage.hosts.from),
         );
         if passage.pace.is_none() {
             self.senders.insert(key, sender);
@@ -365,9 +374,10 @@ impl Site<'_> {
         let pace = passage.pace.filter(|_| passage.before.is_none());
         let receiver = of_host(self.host());
         self.stretch(
-            (far, Node::Host(receiver)),
-            (behind, pace),
-            End::Host(passage.hosts.1),
+            [far, Node::Host(receiver)],
+            behind,
+            pace,
+            End::Host(passage.hosts.to),
         );
         receiver
     }
@@ -376,8 +386,9 @@ impl Site<'_> {
     /// slowest, but for the order in which they send: there is nobody whose turn it could be.
     fn stretch(
         &mut self,
-        nodes: (Node, Node),
-        (stretch, pace): (Stretch, Option<Pace<'_>>),
+        [from, to]: [Node; 2],
+        stretch: Stretch,
+        pace: Option<Pace<'_>>,
         host: End,
     ) {
         let parts = self.whole.parts();
@@ -392,15 +403,15 @@ impl Site<'_> {
                 rate: stretch.rate,
                 delay,
                 kind: PortKind::Fast,
-                ..port(ends, link, &parts)
+                ..port(ends.0, ends.1, link, &parts)
             }
         };
-        let mut forth = of(nodes.0, (near, far), stretch.delays.0);
+        let mut forth = of(from, (near, far), stretch.delays.0);
         if let Some(pace) = pace {
             pace.apply(&mut forth);
         }
-        let back = of(nodes.1, (far, near), stretch.delays.1);
-        self.builder.link(nodes.0, nodes.1, forth, back);
+        let back = of(to, (far, near), stretch.delays.1);
+        self.builder.link(from, to, forth, back);
     }
 
     /// A host or a switch like one of the whole network.

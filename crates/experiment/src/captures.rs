@@ -70,7 +70,7 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
             opened: row.record.opened,
         };
         let frame = said.frame(&packet.content, &terms[row.note.group]);
-        files.add((port, at), [from, to], &frame);
+        files.add(port, at, [from, to], &frame);
     }
     files.finish()
 }
@@ -206,7 +206,7 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn add(&mut self, (port, at): (PortIndex, Time), hosts: [HostIndex; 2], frame: &Frame) {
+    fn add(&mut self, port: PortIndex, at: Time, hosts: [HostIndex; 2], frame: &Frame) {
         let (place, interface) = self.places[&port];
         let file = &mut self.all[place];
         for host in hosts {

@@ -52,8 +52,8 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
         builder.link(
             node(a),
             node(b),
-            port((a, b), link, parts),
-            port((b, a), link, parts),
+            port(a, b, link, parts),
+            port(b, a, link, parts),
         );
     }
     let network = builder.build()?;
@@ -135,7 +135,7 @@ pub struct Parts<'a> {
 }
 
 /// The port of the first of a link's ends.
-pub fn port((from, to): (End, End), link: &Link, parts: &Parts<'_>) -> LinkConfig {
+pub fn port(from: End, to: End, link: &Link, parts: &Parts<'_>) -> LinkConfig {
     let unlimited = LinkConfig::unlimited(link.rate, link.delay);
     let config = match from {
         End::Host(_) => LinkConfig {

@@ -11,7 +11,7 @@ use crate::bulk::Bulk;
 use crate::journal::Journal;
 use crate::journal::TransferKind;
 use crate::paths::Paths;
-use crate::plan::Plan;
+use crate::plan::{HostPair, Plan};
 use crate::stack::Stack;
 use incastle_scenario::language::flows::{Group, Size, Workload};
 
@@ -74,8 +74,10 @@ impl Alone {
         let plan = Plan {
             group: 0,
             index: 0,
-            from: HostIndex::from_index(0),
-            to: HostIndex::from_index(1),
+            hosts: HostPair {
+                from: HostIndex::from_index(0),
+                to: HostIndex::from_index(1),
+            },
             start: Time::ZERO,
             stop: Time::NEVER,
             watched: false,

@@ -8,7 +8,7 @@ use incastle_engine::flow::Application;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::collective;
 use incastle_scenario::language::flows::Workload;
-use incastle_scenario::topology::pairs::{group_hosts, group_pairs};
+use incastle_scenario::topology::pairs::{GroupHosts, Pair, group_pairs};
 
 use crate::group::{GroupContext, groups};
 use crate::journal::Journal;
@@ -44,17 +44,16 @@ pub fn applications(scenario: &Scenario, journal: &Journal) -> Vec<Recruit> {
 
 impl GroupContext<'_> {
     fn recruit(&self, all: &mut Vec<Box<dyn Application>>) {
-        let (from, to) = group_hosts(self.group, self.scenario.layout());
-        match self.as_one(&from, &to) {
+        let hosts = GroupHosts::of(self.group, self.scenario.layout());
+        match self.as_one(&hosts) {
             Some(application) => all.push(application),
-            None if self.group.workload.is_requests() => all.extend(self.clients(&from, &to)),
-            None => self.recruit_for_each_flow((&from, &to), all),
+            None if self.group.workload.is_requests() => all.extend(self.clients(&hosts)),
+            None => self.recruit_for_each_flow(&hosts, all),
         }
     }
 
     /// The application that makes all flows of a group, where there is one.
-    fn as_one(&self, from: &[usize], to: &[usize]) -> Option<Box<dyn Application>> {
-        let hosts = (from, to);
+    fn as_one(&self, hosts: &GroupHosts) -> Option<Box<dyn Application>> {
         Some(match &self.group.workload {
             Workload::Poisson(poisson) => {
                 let capacity = self.capacity(poisson.load_of);
@@ -64,8 +63,8 @@ impl GroupContext<'_> {
                 let capacity = self.capacity(incast.load_of);
                 Box::new(incast::Incast::new(self, incast, hosts, capacity))
             }
-            Workload::FlowList(list) => Box::new(list::List::new(self, list, (from[0], to[0]))),
-            Workload::AllReduce(all) => Box::new(self.all_reduce(all, from)),
+            Workload::FlowList(list) => Box::new(list::List::new(self, list, hosts.first())),
+            Workload::AllReduce(all) => Box::new(self.all_reduce(all, &hosts.from)),
             Workload::AllToAll(requests) => {
                 let clients = self.clients_asking(hosts, || requests.into());
                 Box::new(all_to_all::AllToAll::new(clients, requests.think_time))
@@ -74,14 +73,10 @@ impl GroupContext<'_> {
         })
     }
 
-    fn recruit_for_each_flow(
-        &self,
-        (from, to): (&[usize], &[usize]),
-        all: &mut Vec<Box<dyn Application>>,
-    ) {
+    fn recruit_for_each_flow(&self, hosts: &GroupHosts, all: &mut Vec<Box<dyn Application>>) {
         let pairs = match &self.group.workload {
-            Workload::Permutation(_) => derangement(from, to, &mut self.stream(0, Purpose::Pairs)),
-            _ => group_pairs(self.group, from, to),
+            Workload::Permutation(_) => derangement(hosts, &mut self.stream(0, Purpose::Pairs)),
+            _ => hosts.pairs(self.group),
         };
         let capacity = match &self.group.workload {
             Workload::PoissonDatagrams(poisson) => self.capacity(poisson.load_of),
@@ -101,7 +96,10 @@ impl GroupContext<'_> {
                 }
                 Workload::PoissonDatagrams(poisson) => {
                     let rng = self.stream(index as u64, Purpose::Arrivals);
-                    let share = (capacity, pairs.len());
+                    let share = datagrams::Share {
+                        capacity,
+                        flows: pairs.len(),
+                    };
                     Box::new(datagrams::Datagrams::new(plan, poisson, share, rng))
                 }
                 Workload::BarrierIncast(_)
@@ -116,8 +114,8 @@ impl GroupContext<'_> {
     }
 
     /// One for each client.
-    fn clients(&self, from: &[usize], to: &[usize]) -> Vec<Box<dyn Application>> {
-        let clients = self.clients_asking((from, to), || match &self.group.workload {
+    fn clients(&self, hosts: &GroupHosts) -> Vec<Box<dyn Application>> {
+        let clients = self.clients_asking(hosts, || match &self.group.workload {
             Workload::BarrierIncast(barrier) => barrier.into(),
             Workload::Query(query) => query.into(),
             _ => unreachable!("all others make requests as one, or none"),
@@ -131,13 +129,13 @@ impl GroupContext<'_> {
     /// One for each client, with a connection to each of its servers.
     fn clients_asking(
         &self,
-        (from, to): (&[usize], &[usize]),
+        hosts: &GroupHosts,
         asking: impl Fn() -> barrier::Asking,
     ) -> Vec<barrier::Client> {
         let mut clients = Vec::new();
         let mut first = 0;
-        for (number, &client) in to.iter().enumerate() {
-            let servers = group_pairs(self.group, from, &[client]);
+        for (number, &client) in hosts.to.iter().enumerate() {
+            let servers = group_pairs(self.group, &hosts.from, &[client]);
             if servers.is_empty() {
                 continue;
             }
@@ -160,7 +158,7 @@ impl GroupContext<'_> {
         let plans = (0..).zip(pairs).map(|(index, pair)| self.plan(index, pair));
         let next = hosts.iter().copied().cycle().skip(1);
         let around = (0..).zip(hosts.iter().copied().zip(next));
-        let starts = around.map(|(index, pair)| self.start(index, pair));
+        let starts = around.map(|(index, (from, to))| self.start(index, Pair { from, to }));
         let pattern = pattern::Pattern::new(all, hosts.len());
         all_reduce::AllReduce::new(all, pattern, plans.collect(), starts.collect())
     }

@@ -169,7 +169,7 @@ impl Client {
         } else {
             for server in 0..self.servers.len() {
                 self.open(server, now, actions);
-                self.ask((server, number), now, actions);
+                self.ask(server, number, now, actions);
             }
         }
         let first = &self.servers[0].plan;
@@ -219,7 +219,7 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, (server, round): (usize, u64), now: Time, actions: &mut Actions) {
+    fn ask(&mut self, server: usize, round: u64, now: Time, actions: &mut Actions) {
         let server = &mut self.servers[server];
         let flow = server.flow.expect("the connections of a round are open");
         server.asked += 1;
@@ -252,7 +252,7 @@ impl Client {
     /// Asks the servers whose time has come.
     fn ask_next(&mut self, now: Time, actions: &mut Actions) {
         while let Some((_, round, server)) = self.to_ask.pop_if(|(at, ..)| *at <= now) {
-            self.ask((server, round), now, actions);
+            self.ask(server, round, now, actions);
         }
     }
 

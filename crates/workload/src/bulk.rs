@@ -6,8 +6,7 @@ use incastle_units::{Span, Time};
 
 use crate::journal::TransferKind;
 use crate::journal::{FlowNote, Transfer, TransferNote};
-use crate::plan::Plan;
-use crate::plan::wanted;
+use crate::plan::{HostPair, Plan, wanted};
 use incastle_scenario::language::flows::Size;
 
 /// More bytes than any run can send.
@@ -56,7 +55,7 @@ impl Bulk {
             if self.plan.stack.has_handshake() {
                 actions.close(near);
             }
-            self.plan.begun(flow, (now, deadline), bytes)
+            self.plan.begun(flow, now, deadline, bytes)
         });
         self.state = State::Sending {
             flow,
@@ -118,11 +117,12 @@ impl Plan {
 
     /// Opens the flow, with the sender of the data at this end.
     pub(super) fn open_from(&self, sender: Side, now: Time, actions: &mut Actions) -> FlowIndex {
-        let (near, far) = match sender {
-            Side::Initiator => (self.from, self.to),
-            Side::Responder => (self.to, self.from),
+        let HostPair { from, to } = self.hosts;
+        let hosts = match sender {
+            Side::Initiator => self.hosts,
+            Side::Responder => HostPair { from: to, to: from },
         };
-        let flow = self.stack.open((near, far), self.recorded, actions);
+        let flow = self.stack.open(hosts, self.recorded, actions);
         if self.watched {
             actions.watch(flow.endpoint(sender));
         }
@@ -140,7 +140,8 @@ impl Plan {
     pub(super) fn begun(
         &self,
         flow: FlowIndex,
-        (now, deadline): (Time, Option<Time>),
+        now: Time,
+        deadline: Option<Time>,
         bytes: u64,
     ) -> Transfer {
         self.journal.begun(TransferNote {

@@ -23,21 +23,27 @@ pub(super) struct Datagrams {
     over: bool,
 }
 
+/// What flows share that together have a load.
+pub(super) struct Share {
+    /// The bytes per second that a load of 1 means.
+    pub(super) capacity: f64,
+    pub(super) flows: usize,
+}
+
 impl Datagrams {
-    /// `share`: the bytes per second that a load of 1 means, and the number of flows that share it.
     pub(super) fn new(
         plan: Plan,
         poisson: &flows::PoissonDatagrams,
-        (capacity, flows): (f64, usize),
+        share: Share,
         mut rng: Xoshiro256PlusPlus,
     ) -> Self {
         let message = plan.message(poisson.message);
         let all = match (poisson.datagram_rate, poisson.load) {
             (Some(arrivals), _) => arrivals,
-            (None, Some(load)) => load * capacity / plan.stack.wire_size(message) as f64,
+            (None, Some(load)) => load * share.capacity / plan.stack.wire_size(message) as f64,
             (None, None) => unreachable!("a checked group has a load or arrivals"),
         };
-        let gap = Span::from_secs_lossy(flows as f64 / all).max(Span::from_ps(1));
+        let gap = Span::from_secs_lossy(share.flows as f64 / all).max(Span::from_ps(1));
         let next = plan.start.saturating_add(exponential_span(gap, &mut rng));
         Self {
             plan,

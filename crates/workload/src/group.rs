@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use crate::paths::Paths;
-use incastle_engine::core::{Digest, HostIndex, Purpose, Source, substream};
+use incastle_engine::core::{Digest, Purpose, Source, substream};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::flows::{Group, LoadOf, Spread, Stop, Workload};
 use incastle_scenario::language::measure::Sampling;
 use incastle_scenario::load;
+use incastle_scenario::topology::pairs::Pair;
 use incastle_units::{Bytes, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -57,10 +58,10 @@ pub(crate) struct GroupContext<'a> {
 
 impl GroupContext<'_> {
     /// When a flow between two hosts, or the first of them, starts.
-    pub(crate) fn start(&self, index: u64, (from, to): (usize, usize)) -> Time {
+    pub(crate) fn start(&self, index: u64, hosts: Pair) -> Time {
         let spread = match self.group.start_spread {
             Spread::Over(spread) => spread,
-            Spread::Rtt => self.idle_rtt(from, to),
+            Spread::Rtt => self.idle_rtt(hosts),
         };
         let mut rng = self.stream(index, Purpose::Starts);
         let late = spread.scale_lossy(random::uniform(&mut rng));
@@ -68,13 +69,12 @@ impl GroupContext<'_> {
         start.saturating_add(late)
     }
 
-    pub(crate) fn plan(&self, index: u64, (from, to): (usize, usize)) -> Plan {
+    pub(crate) fn plan(&self, index: u64, hosts: Pair) -> Plan {
         Plan {
             group: self.position,
             index,
-            from: HostIndex::from_index(from),
-            to: HostIndex::from_index(to),
-            start: self.start(index, (from, to)),
+            hosts: hosts.into(),
+            start: self.start(index, hosts),
             stop: self.stop(),
             watched: self.watch().includes(index),
             recorded: self.record().includes(index),
@@ -91,13 +91,13 @@ impl GroupContext<'_> {
     }
 
     /// A round trip of one full packet and one without data on the empty network.
-    pub(crate) fn idle_rtt(&self, from: usize, to: usize) -> Span {
+    pub(crate) fn idle_rtt(&self, hosts: Pair) -> Span {
         let (full, empty) = (
             self.stack.wire_size(self.stack.payload()),
             self.stack.wire_size(0),
         );
         self.paths
-            .span(from, to, &[Bytes::new(full), Bytes::new(empty)])
+            .span(hosts, &[Bytes::new(full), Bytes::new(empty)])
     }
 
     pub(crate) fn watch(&self) -> Watch {

@@ -16,8 +16,10 @@ use crate::group::GroupContext;
 use crate::interarrival::Interarrival;
 use crate::journal::TransferKind;
 use crate::journal::{Journal, Transfer, TransferNote};
+use crate::plan::HostPair;
 use crate::transfers::{News, Transfers};
 use incastle_scenario::language::flows::{self, Count};
+use incastle_scenario::topology::pairs::GroupHosts;
 
 /// All flows of a group.
 pub(super) struct Incast {
@@ -50,13 +52,14 @@ impl Incast {
     pub(super) fn new(
         context: &GroupContext<'_>,
         incast: &flows::RandomIncast,
-        (from, to): (&[usize], &[usize]),
+        group_hosts: &GroupHosts,
         capacity: f64,
     ) -> Self {
         let per_second = match (incast.incast_rate, incast.load) {
             (Some(arrivals), _) => arrivals,
             (None, Some(load)) => {
-                load * capacity / incast.mean_bytes(context.group.count, (from, to))
+                load * capacity
+                    / incast.mean_bytes(context.group.count, &group_hosts.from, &group_hosts.to)
             }
             (None, None) => unreachable!("a checked group has a load or arrivals"),
         };
@@ -71,12 +74,12 @@ impl Incast {
                 .collect()
         };
         Self {
-            transfers: Transfers::new(context, (from[0], to[0]), incast.deadline),
+            transfers: Transfers::new(context, group_hosts.first(), incast.deadline),
             group: context.position,
             journal: context.journal.clone(),
             parameters: incast.clone(),
-            from: hosts(from),
-            to: hosts(to),
+            from: hosts(&group_hosts.from),
+            to: hosts(&group_hosts.to),
             senders: context.group.count,
             gaps,
             arrivals_rng,
@@ -128,10 +131,13 @@ impl Incast {
         let senders = self.draw_senders(receiver);
         let mut first = None;
         for place in 0..senders {
-            let pair = (self.from[place], receiver);
+            let pair = HostPair {
+                from: self.from[place],
+                to: receiver,
+            };
             let bytes = self.bytes_of(place, senders);
             let index = self.begun + place as u64;
-            let flow = self.transfers.begin(now, (index, pair), bytes, actions);
+            let flow = self.transfers.begin(now, index, pair, bytes, actions);
             first.get_or_insert(flow);
         }
         let transfer = self.journal.begun(TransferNote {

@@ -35,5 +35,6 @@ pub use applications::{Recruit, applications};
 pub use journal::{FlowNote, Journal, Notes, TransferKind, TransferNote};
 pub use openings::{Opening, data_end, openings};
 pub use paths::Paths;
+pub use plan::HostPair;
 pub use replay::{Arrivals, Replay, Row};
 pub use stack::Stack;

@@ -11,9 +11,11 @@ use incastle_units::{Bytes, Span, Time};
 
 use crate::group::GroupContext;
 use crate::open_loop::{OpenLoop, Start};
+use crate::plan::HostPair;
 use crate::transfers::{News, Transfers};
 use incastle_scenario::language::dependence::Dependence;
 use incastle_scenario::language::flows;
+use incastle_scenario::topology::pairs::Pair;
 
 /// All flows of a group.
 pub(super) struct List {
@@ -37,7 +39,7 @@ pub(super) struct List {
 struct Row {
     /// After the beginning of the group, or after what it waits for.
     start: Span,
-    pair: (HostIndex, HostIndex),
+    pair: HostPair,
     bytes: Bytes,
     tie: Option<Box<Tie>>,
 }
@@ -50,18 +52,14 @@ struct Tie {
 }
 
 impl List {
-    pub(super) fn new(
-        context: &GroupContext<'_>,
-        list: &flows::FlowList,
-        pair: (usize, usize),
-    ) -> Self {
+    pub(super) fn new(context: &GroupContext<'_>, list: &flows::FlowList, pair: Pair) -> Self {
         let numbers = context.scenario.layout().host_numbers();
         let rows = list.transfers.list().iter().map(|arrival| Row {
             start: arrival.start,
-            pair: (
-                HostIndex::from_index(numbers[&arrival.source]),
-                HostIndex::from_index(numbers[&arrival.destination]),
-            ),
+            pair: HostPair {
+                from: HostIndex::from_index(numbers[&arrival.source]),
+                to: HostIndex::from_index(numbers[&arrival.destination]),
+            },
             bytes: arrival.bytes,
             tie: arrival.dependence.as_ref().map(|dependence| {
                 Box::new(Tie {
@@ -127,7 +125,7 @@ impl List {
         if now < self.transfers.stop() {
             let Row { pair, bytes, .. } = self.rows[number];
             self.transfers
-                .begin(now, (number as u64, pair), bytes, actions);
+                .begin(now, number as u64, pair, bytes, actions);
         }
     }
 

@@ -1,7 +1,8 @@
 //! Transfers that begin whatever happens in the network: known before it is simulated.
 
-use incastle_engine::core::HostIndex;
 use incastle_units::{Bytes, Time};
+
+use crate::plan::HostPair;
 
 /// A workload whose transfers begin at instants of their own.
 pub(super) trait OpenLoop {
@@ -13,7 +14,6 @@ pub(super) trait OpenLoop {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start {
     pub(super) at: Time,
-    /// From, to.
-    pub(super) pair: (HostIndex, HostIndex),
+    pub(super) pair: HostPair,
     pub(super) bytes: Bytes,
 }

@@ -6,7 +6,7 @@ use crate::paths::Paths;
 use incastle_engine::core::{EndpointIndex, FlowIndex, Side};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::flows::Workload;
-use incastle_scenario::topology::pairs::group_hosts;
+use incastle_scenario::topology::pairs::{GroupHosts, Pair};
 use incastle_units::Time;
 
 use crate::group::{GroupContext, groups};
@@ -23,8 +23,8 @@ pub struct Opening {
     pub index: u64,
     /// When it begins.
     pub at: Time,
-    /// From, to.
-    pub hosts: (usize, usize),
+    /// Its hosts.
+    pub hosts: Pair,
     /// Application bytes.
     pub bytes: u64,
 }
@@ -43,7 +43,7 @@ pub fn openings(scenario: &Scenario) -> Option<Vec<Opening>> {
             group: context.position,
             index,
             at: start.at,
-            hosts: (start.pair.0.index(), start.pair.1.index()),
+            hosts: start.pair.into(),
             bytes: start.bytes.count(),
         }));
     }
@@ -59,18 +59,15 @@ pub fn data_end(place: usize) -> EndpointIndex {
 
 impl GroupContext<'_> {
     fn open_loop(&self) -> Option<Box<dyn OpenLoop>> {
-        let (from, to) = group_hosts(self.group, self.scenario.layout());
+        let hosts = GroupHosts::of(self.group, self.scenario.layout());
         match &self.group.workload {
             Workload::Poisson(poisson) => {
                 let capacity = self.capacity(poisson.load_of);
-                let hosts = (&*from, &*to);
                 Some(Box::new(poisson::Poisson::new(
-                    self, poisson, hosts, capacity,
+                    self, poisson, &hosts, capacity,
                 )))
             }
-            Workload::FlowList(list) => {
-                Some(Box::new(list::List::new(self, list, (from[0], to[0]))))
-            }
+            Workload::FlowList(list) => Some(Box::new(list::List::new(self, list, hosts.first()))),
             _ => None,
         }
     }

@@ -47,7 +47,7 @@ impl Silence {
 
 impl Paced {
     pub(super) fn cbr(plan: Plan, cbr: &flows::Cbr) -> Self {
-        Self::new(plan, (cbr.rate, cbr.message), None)
+        Self::new(plan, cbr.rate, cbr.message, None)
     }
 
     pub(super) fn on_off(plan: Plan, on_off: &flows::OnOff, rng: Xoshiro256PlusPlus) -> Self {
@@ -56,10 +56,10 @@ impl Paced {
             off: on_off.off,
             rng: (on_off.periods == Periods::Exponential).then_some(rng),
         };
-        Self::new(plan, (on_off.rate, on_off.message), Some(silence))
+        Self::new(plan, on_off.rate, on_off.message, Some(silence))
     }
 
-    fn new(plan: Plan, (rate, message): (Rate, Message), silence: Option<Silence>) -> Self {
+    fn new(plan: Plan, rate: Rate, message: Message, silence: Option<Silence>) -> Self {
         Self {
             message: plan.message(message),
             pace: Serializer::new(rate),

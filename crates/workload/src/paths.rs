@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use incastle_units::{Bytes, Serializer, Span};
 
 use incastle_scenario::topology::layout::{End, Layout, Link};
+use incastle_scenario::topology::pairs::Pair;
 
 /// The links of a layout by their ends. Hosts are the ends of paths only: a search visits switches.
 ///
@@ -32,6 +33,13 @@ type Tree = Vec<Option<(LinkAt, usize)>>;
 
 /// The tree over the links that are up, and, where that does not lead everywhere, the one over all.
 type Trees = [Option<Tree>; 2];
+
+/// Which links a search follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Over {
+    LinksThatAreUp,
+    AllLinks,
+}
 
 impl Paths {
     /// The paths of a layout.
@@ -68,9 +76,9 @@ impl Paths {
 
     /// How long packets of these sizes take between two hosts of an empty network, one after the
     /// other, on a path of the fewest links.
-    pub fn span(&self, from: usize, to: usize, sizes: &[Bytes]) -> Span {
+    pub fn span(&self, hosts: Pair, sizes: &[Bytes]) -> Span {
         let mut span = Span::ZERO;
-        for link in self.path(from, to) {
+        for link in self.path(hosts) {
             for &size in sizes {
                 span += link.delay + Serializer::new(link.rate).span(size);
             }
@@ -80,8 +88,10 @@ impl Paths {
 
     /// The links of a path of the fewest links, from the last to the first; none where there is no
     /// path.
-    pub fn path(&self, from: usize, to: usize) -> Vec<&Link> {
-        let (Some((up, first)), Some((down, last))) = (self.hosts[from], self.hosts[to]) else {
+    pub fn path(&self, hosts: Pair) -> Vec<&Link> {
+        let (Some((up, first)), Some((down, last))) =
+            (self.hosts[hosts.from], self.hosts[hosts.to])
+        else {
             return Vec::new();
         };
         let places = match (first, last) {
@@ -108,10 +118,10 @@ impl Paths {
             trees.clear();
         }
         let [up, all] = trees.entry(first).or_default();
-        let up = up.get_or_insert_with(|| self.tree(first, true));
+        let up = up.get_or_insert_with(|| self.tree(first, Over::LinksThatAreUp));
         let tree = match up[last] {
             Some(_) => up,
-            None => all.get_or_insert_with(|| self.tree(first, false)),
+            None => all.get_or_insert_with(|| self.tree(first, Over::AllLinks)),
         };
         let mut path = Vec::new();
         let mut switch = last;
@@ -127,12 +137,12 @@ impl Paths {
     }
 
     /// Shortest paths from a switch, over links that are up or over all, by breadth-first search.
-    fn tree(&self, first: usize, only_up: bool) -> Tree {
+    fn tree(&self, first: usize, over: Over) -> Tree {
         let mut came: Tree = vec![None; self.switches.len()];
         let mut edge = VecDeque::from([first]);
         while let Some(switch) = edge.pop_front() {
             for &(link, next, up) in &self.switches[switch] {
-                if next != first && came[next].is_none() && (up || !only_up) {
+                if next != first && came[next].is_none() && (up || over == Over::AllLinks) {
                     came[next] = Some((link, switch));
                     edge.push_back(next);
                 }

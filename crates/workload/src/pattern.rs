@@ -104,7 +104,7 @@ impl Pattern {
     pub(super) fn need(&self, deed: Deed, done: u64, met: usize) -> Option<Need> {
         match self.shape {
             Shape::Ring => (met == 0).then(|| self.need_of_ring(deed, done)),
-            Shape::Tree { degree } => self.need_of_tree(deed, done, (met, degree)),
+            Shape::Tree { degree } => self.need_of_tree(deed, done, met, degree),
         }
     }
 
@@ -133,7 +133,7 @@ impl Pattern {
         }
     }
 
-    fn need_of_tree(&self, deed: Deed, done: u64, (met, degree): (usize, u32)) -> Option<Need> {
+    fn need_of_tree(&self, deed: Deed, done: u64, met: usize, degree: u32) -> Option<Need> {
         let need = |count, value| Some(Need { count, value });
         match (deed, met) {
             (Deed::Join(host), 0) => need(Self::entered(host), done / self.segments + 1),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use incastle_engine::core::{EndpointIndex, HostIndex};
 use incastle_engine::flow::Actions;
 use incastle_scenario::language::selection::{Name, Selection};
+use incastle_scenario::topology::pairs::Pair;
 use incastle_units::{Span, Time};
 
 use crate::journal::Journal;
@@ -16,10 +17,7 @@ pub(crate) struct Plan {
     pub(crate) group: usize,
     /// The flow's number within the group.
     pub(crate) index: u64,
-    /// The host that sends the data.
-    pub(crate) from: HostIndex,
-    /// The host that receives them.
-    pub(crate) to: HostIndex,
+    pub(crate) hosts: HostPair,
     /// When it starts.
     pub(crate) start: Time,
     /// When it stops sending new data.
@@ -30,6 +28,33 @@ pub(crate) struct Plan {
     pub(crate) recorded: bool,
     pub(crate) stack: Arc<Stack>,
     pub(crate) journal: Journal,
+}
+
+/// The two hosts of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostPair {
+    /// The one that sends the data; of a connection the one that opens it.
+    pub from: HostIndex,
+    /// The other.
+    pub to: HostIndex,
+}
+
+impl From<Pair> for HostPair {
+    fn from(pair: Pair) -> Self {
+        Self {
+            from: HostIndex::from_index(pair.from),
+            to: HostIndex::from_index(pair.to),
+        }
+    }
+}
+
+impl From<HostPair> for Pair {
+    fn from(pair: HostPair) -> Self {
+        Self {
+            from: pair.from.index(),
+            to: pair.to.index(),
+        }
+    }
 }
 
 /// Which flows of a group a probe looks at.

@@ -9,9 +9,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::group::GroupContext;
 use crate::interarrival::Interarrival;
 use crate::open_loop::{OpenLoop, Start};
+use crate::plan::HostPair;
 use crate::transfers::Transfers;
 use incastle_scenario::language::flows;
 use incastle_scenario::language::sizes::Sizes;
+use incastle_scenario::topology::pairs::GroupHosts;
 
 /// All flows of a group.
 pub(super) struct Poisson {
@@ -32,7 +34,7 @@ impl Poisson {
     pub(super) fn new(
         context: &GroupContext<'_>,
         poisson: &flows::Poisson,
-        (from, to): (&[usize], &[usize]),
+        group_hosts: &GroupHosts,
         capacity: f64,
     ) -> Self {
         let sizes = poisson.sizes.expanded();
@@ -52,9 +54,9 @@ impl Poisson {
                 .collect()
         };
         Self {
-            transfers: Transfers::new(context, (from[0], to[0]), poisson.deadline),
-            from: hosts(from),
-            to: hosts(to),
+            transfers: Transfers::new(context, group_hosts.first(), poisson.deadline),
+            from: hosts(&group_hosts.from),
+            to: hosts(&group_hosts.to),
             sizes,
             gaps,
             arrivals_rng,
@@ -66,13 +68,16 @@ impl Poisson {
     }
 
     /// Two different hosts, each pair as likely as any other.
-    fn draw_pair(&mut self) -> (HostIndex, HostIndex) {
+    fn draw_pair(&mut self) -> HostPair {
         loop {
             let from = random::below(&mut self.pairs_rng, self.from.len() as u64);
             let to = random::below(&mut self.pairs_rng, self.to.len() as u64);
-            let pair = (self.from[from as usize], self.to[to as usize]);
+            let pair = HostPair {
+                from: self.from[from as usize],
+                to: self.to[to as usize],
+            };
             // A checked group has two different hosts, so that this ends.
-            if pair.0 != pair.1 {
+            if pair.from != pair.to {
                 return pair;
             }
         }
@@ -96,8 +101,7 @@ impl Application for Poisson {
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         if let Some(Start { pair, bytes, .. }) = self.take_next() {
-            self.transfers
-                .begin(now, (self.begun, pair), bytes, actions);
+            self.transfers.begin(now, self.begun, pair, bytes, actions);
             self.begun += 1;
         }
     }

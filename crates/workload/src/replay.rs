@@ -3,19 +3,19 @@
 
 use std::sync::{Arc, Mutex};
 
-use incastle_engine::core::{HostIndex, Side};
+use incastle_engine::core::Side;
 use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
-use crate::plan::wanted;
+use crate::plan::{HostPair, wanted};
 use crate::stack::Stack;
 
 /// A transfer.
 pub struct Row {
     /// When it begins.
     pub at: Time,
-    /// From, to.
-    pub hosts: (HostIndex, HostIndex),
+    /// Its hosts.
+    pub hosts: HostPair,
     /// Application bytes.
     pub bytes: u64,
     /// Its transport.

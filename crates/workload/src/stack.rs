@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use incastle_congestion::Algorithm;
-use incastle_engine::core::{FlowIndex, HostIndex};
+use incastle_engine::core::FlowIndex;
 use incastle_engine::flow::{Actions, FlowSpec, Framing, TransportSpec, UdtStart};
 use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::paths::Paths;
+use crate::plan::HostPair;
 use incastle_scenario::language::transport::{Kind, Transport};
 use incastle_scenario::language::wire::{UDP_HEADERS, WireFormat};
+use incastle_scenario::topology::pairs::Pair;
 
 /// Bytes of a UDT handshake: UDT's header and the body, on top of those.
 const HANDSHAKE: u64 = UDP_HEADERS + 16 + 48;
@@ -59,17 +61,12 @@ impl Stack {
         }
     }
 
-    /// Opens a flow that `near` begins.
-    pub fn open(
-        &self,
-        (near, far): (HostIndex, HostIndex),
-        recorded: bool,
-        actions: &mut Actions,
-    ) -> FlowIndex {
+    /// Opens a flow from the first of two hosts.
+    pub fn open(&self, hosts: HostPair, recorded: bool, actions: &mut Actions) -> FlowIndex {
         actions.open(FlowSpec {
-            from: near,
-            to: far,
-            transport: self.spec(near.index(), far.index()),
+            from: hosts.from,
+            to: hosts.to,
+            transport: self.spec(hosts.into()),
             framing: self.framing(),
             watched: false,
             recorded,
@@ -85,7 +82,7 @@ impl Stack {
         }
     }
 
-    fn spec(&self, near: usize, far: usize) -> TransportSpec {
+    fn spec(&self, hosts: Pair) -> TransportSpec {
         match (&self.transport.kind, &self.config) {
             (Kind::Tcp(tcp), Some(config)) => TransportSpec::Tcp {
                 config: Arc::clone(config),
@@ -93,14 +90,14 @@ impl Stack {
             },
             (Kind::Udt(udt), _) => {
                 let controllers = [udt.controller(), udt.controller()];
-                self.udt(udt.to_config(), controllers, (near, far))
+                self.udt(udt.to_config(), controllers, hosts)
             }
             (Kind::Dcudp(dcudp), _) => {
-                let interfaces = [near, far].map(|host| self.interface(host));
+                let interfaces = [hosts.from, hosts.to].map(|host| self.interface(host));
                 let wire = self.wire_size(self.payload());
                 let controllers = interfaces.map(|rate| dcudp.controller(rate, wire));
                 let fastest = interfaces[0].max(interfaces[1]);
-                self.udt(dcudp.to_config(fastest), controllers, (near, far))
+                self.udt(dcudp.to_config(fastest), controllers, hosts)
             }
             (Kind::Tcp(_) | Kind::Datagram(_), _) => TransportSpec::Datagram {
                 send_buffer: self.send_buffer,
@@ -108,19 +105,14 @@ impl Stack {
         }
     }
 
-    fn udt(
-        &self,
-        config: udt::Config,
-        controllers: [Algorithm; 2],
-        (near, far): (usize, usize),
-    ) -> TransportSpec {
+    fn udt(&self, config: udt::Config, controllers: [Algorithm; 2], hosts: Pair) -> TransportSpec {
         TransportSpec::Udt {
             config: Arc::new(config),
             controllers: Box::new(controllers),
             start: if self.has_handshake() {
                 UdtStart::Handshake
             } else {
-                UdtStart::Connected(self.handshake_rtt(near, far))
+                UdtStart::Connected(self.handshake_rtt(hosts))
             },
             send_buffer: self.send_buffer,
         }
@@ -138,9 +130,9 @@ impl Stack {
     }
 
     /// What a handshake would measure on the empty network.
-    fn handshake_rtt(&self, near: usize, far: usize) -> Span {
+    fn handshake_rtt(&self, hosts: Pair) -> Span {
         let size = Bytes::new(self.format.framed(HANDSHAKE));
-        self.paths().span(near, far, &[size, size])
+        self.paths().span(hosts, &[size, size])
     }
 
     /// Application bytes of a full packet.

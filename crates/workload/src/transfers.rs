@@ -3,15 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use incastle_engine::core::{FlowIndex, HostIndex, Side};
+use incastle_engine::core::{FlowIndex, Side};
 use incastle_engine::flow::{Actions, Notice};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::group::GroupContext;
 use crate::journal::Transfer;
-use crate::plan::Plan;
-use crate::plan::Watch;
-use crate::plan::wanted;
+use crate::plan::{HostPair, Plan, Watch, wanted};
+use incastle_scenario::topology::pairs::Pair;
 
 /// All such flows of a group.
 pub(super) struct Transfers {
@@ -36,11 +35,7 @@ pub(super) enum News {
 
 impl Transfers {
     /// None yet. `pair` are any two hosts of the group.
-    pub(super) fn new(
-        context: &GroupContext<'_>,
-        pair: (usize, usize),
-        deadline: Option<Span>,
-    ) -> Self {
+    pub(super) fn new(context: &GroupContext<'_>, pair: Pair, deadline: Option<Span>) -> Self {
         Self {
             plan: context.plan(0, pair),
             deadline,
@@ -55,12 +50,13 @@ impl Transfers {
     pub(super) fn begin(
         &mut self,
         now: Time,
-        (index, pair): (u64, (HostIndex, HostIndex)),
+        index: u64,
+        hosts: HostPair,
         size: Bytes,
         actions: &mut Actions,
     ) -> FlowIndex {
         self.plan.index = index;
-        (self.plan.from, self.plan.to) = pair;
+        self.plan.hosts = hosts;
         self.plan.watched = self.watch.includes(index);
         self.plan.recorded = self.record.includes(index);
         let flow = self.plan.open(now, actions);
@@ -70,7 +66,7 @@ impl Transfers {
         if self.plan.stack.has_handshake() {
             actions.close(flow.endpoint(Side::Initiator));
         }
-        let transfer = self.plan.begun(flow, (now, deadline), size.count());
+        let transfer = self.plan.begun(flow, now, deadline, size.count());
         self.open.insert(flow, (index, transfer));
         self.incomplete += 1;
         flow

@@ -30,7 +30,8 @@ impl Last {
     /// The time of a flow of so many bytes, in packets of so many; `simulate` gives that of any size.
     pub(crate) fn time<E>(
         &mut self,
-        (bytes, payload): (u64, u64),
+        bytes: u64,
+        payload: u64,
         mut simulate: impl FnMut(u64) -> Result<Option<Span>, E>,
     ) -> Result<Option<Span>, E> {
         let before = bytes.saturating_sub(1) / payload;
@@ -77,7 +78,7 @@ impl Sizes {
             Ok(place) => Some(self.0[place].1),
             Err(place) => {
                 let (left, right) = (place.checked_sub(1)?, place);
-                let ends = (self.0[left], *self.0.get(right)?);
+                let ends = [self.0[left], *self.0.get(right)?];
                 // One of the neighbours of the two makes the third point.
                 let outer = [left.checked_sub(1), Some(right + 1)];
                 let third = outer.into_iter().flatten();
@@ -89,17 +90,18 @@ impl Sizes {
     }
 }
 
+/// The bytes of the last packet, and the time of the flow.
 type Point = (u64, Span);
 
 /// Whether a third point is on the line through two.
-fn on_line((a, b): (Point, Point), c: Point) -> bool {
+fn on_line([a, b]: [Point; 2], c: Point) -> bool {
     let run = |to: Point| i128::from(to.0) - i128::from(a.0);
     let rise = |to: Point| i128::from(to.1.as_ps()) - i128::from(a.1.as_ps());
     run(b) * rise(c) == run(c) * rise(b)
 }
 
 /// A point on the line through two; absent where it is no whole picosecond.
-fn between((a, b): (Point, Point), last: u64) -> Option<Span> {
+fn between([a, b]: [Point; 2], last: u64) -> Option<Span> {
     assert!((a.0..b.0).contains(&last), "the point lies between the two");
     let rise = b.1.as_ps().checked_sub(a.1.as_ps())?;
     let (more, rest) = (
@@ -119,7 +121,7 @@ mod tests {
     fn asked(sizes: &[u64], time: impl Fn(u64) -> u64) -> Vec<u64> {
         let (mut last, mut simulated) = (Last::default(), Vec::new());
         for &bytes in sizes {
-            let found = last.time((bytes, 1_000), |bytes| {
+            let found = last.time(bytes, 1_000, |bytes| {
                 simulated.push(bytes);
                 Ok::<_, Infallible>(Some(Span::from_ps(time(bytes))))
             });

@@ -18,6 +18,7 @@ use super::profiles::{Profile, Profiles};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::network::Ecmp;
 use incastle_scenario::topology::layout::{End, Link};
+use incastle_scenario::topology::pairs::Pair;
 use incastle_workload::{Alone, TransferKind};
 
 /// Picoseconds that a byte takes at 1 bit/s.
@@ -76,21 +77,21 @@ impl<'a> LineRate<'a> {
         let alone = alone.as_ref()?;
         let data = Train::of(alone, wanted.bytes);
         let request = alone.request().map(|bytes| Train::of(alone, bytes));
-        let (from, to) = wanted.hosts;
-        let mut ps = self.across(&data, (from, to))?;
+        let Pair { from, to } = wanted.hosts;
+        let mut ps = self.across(&data, wanted.hosts)?;
         if let Some(request) = request {
-            ps = ps.checked_add(self.across(&request, (to, from))?)?;
+            ps = ps.checked_add(self.across(&request, Pair { from: to, to: from })?)?;
         }
         u64::try_from(ps).ok().map(Span::from_ps)
     }
 
     /// How long packets take from one host to another, in picoseconds.
-    fn across(&mut self, train: &Train, (from, to): (usize, usize)) -> Option<u128> {
-        let (up, first) = self.access(from)?;
+    fn across(&mut self, train: &Train, hosts: Pair) -> Option<u128> {
+        let (up, first) = self.access(hosts.from)?;
         let End::Switch(first) = first else {
             return Some(train.over(&[up.rate]) + up.delay_ps());
         };
-        let (down, last) = self.access(to)?;
+        let (down, last) = self.access(hosts.to)?;
         let End::Switch(last) = last else {
             return None;
         };
@@ -114,7 +115,7 @@ impl<'a> LineRate<'a> {
                 rates.push(down.rate);
                 train.over(&rates) + u128::from(path.delay.as_ps())
             }
-            Spread::Shortest | Spread::Any => train.at_least((up.rate, down.rate), path),
+            Spread::Shortest | Spread::Any => train.at_least(up.rate, down.rate, path),
         });
         Some(times.min()? + up.delay_ps() + down.delay_ps())
     }
@@ -197,7 +198,7 @@ impl Train {
 
     /// How long they take at least where they may overtake each other between the first link and the
     /// last; the delay of the path between them is in it.
-    fn at_least(&self, (up, down): (Rate, Rate), path: &Profile) -> u128 {
+    fn at_least(&self, up: Rate, down: Rate, path: &Profile) -> u128 {
         let between = |bytes| -> u128 {
             let links = path.rates.iter().map(|rate| ps(bytes, *rate));
             u128::from(path.delay.as_ps()) + links.sum::<u128>()
@@ -277,7 +278,7 @@ mod tests {
                 let mut rates = vec![gbit(10)];
                 rates.extend(path(between).rates);
                 rates.push(gbit(10));
-                let loose = train.at_least((gbit(10), gbit(10)), &path(between));
+                let loose = train.at_least(gbit(10), gbit(10), &path(between));
                 assert!(loose <= train.over(&rates), "{count} {last} {between:?}");
             }
         }
@@ -287,7 +288,7 @@ mod tests {
             full: 1_500,
             last: 1_500,
         };
-        let loose = train.at_least((gbit(10), gbit(10)), &path(&[40, 40]));
+        let loose = train.at_least(gbit(10), gbit(10), &path(&[40, 40]));
         assert_eq!(loose, train.over(&[10, 40, 40, 10].map(gbit)));
     }
 }

@@ -17,6 +17,7 @@ use incastle_units::Span;
 use crate::overseer::RunError;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::measure::Ideal;
+use incastle_scenario::topology::pairs::Pair;
 use incastle_workload::TransferKind;
 
 pub(crate) use last::Last;
@@ -28,15 +29,15 @@ pub fn slowdown(fct: Span, ideal: Span) -> f64 {
     fct.as_ps() as f64 / ideal.as_ps() as f64
 }
 
-/// A transfer: group, kind, hosts (from, to), bytes.
+/// A transfer.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted {
     /// The group's position in the scenario.
     pub group: usize,
     /// What it is.
     pub kind: TransferKind,
-    /// From, to.
-    pub hosts: (usize, usize),
+    /// Its hosts.
+    pub hosts: Pair,
     /// Application bytes.
     pub bytes: u64,
 }

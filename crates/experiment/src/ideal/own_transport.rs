@@ -20,6 +20,7 @@ use crate::overseer::RunError;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::Capacity;
 use incastle_scenario::language::flows::Size;
+use incastle_scenario::topology::pairs::Pair;
 use incastle_workload::Paths;
 use incastle_workload::{Alone, Journal, Stack, TransferKind};
 
@@ -38,9 +39,9 @@ pub struct OwnTransport<'a> {
     /// By group and kind, then by kind of path.
     classes: BTreeMap<(usize, TransferKind, PathKey), Class>,
     /// By hosts: the kind of their path.
-    keys: BTreeMap<(usize, usize), PathKey>,
+    keys: BTreeMap<Pair, PathKey>,
     /// By kind of path: the first hosts that were asked for.
-    alike: BTreeMap<PathKey, (usize, usize)>,
+    alike: BTreeMap<PathKey, Pair>,
 }
 
 /// Transfers that differ in their size alone.
@@ -68,8 +69,8 @@ impl<'a> OwnTransport<'a> {
 
     /// The first hosts that were asked for with a path like that between these: transfers between them
     /// take the same times.
-    pub fn alike(&mut self, hosts: (usize, usize)) -> (usize, usize) {
-        let key = self.switches.key(&self.paths.path(hosts.0, hosts.1));
+    pub fn alike(&mut self, hosts: Pair) -> Pair {
+        let key = self.switches.key(&self.paths.path(hosts));
         *self.alike.entry(key).or_insert(hosts)
     }
 
@@ -83,10 +84,10 @@ impl<'a> OwnTransport<'a> {
             keys,
             ..
         } = self;
-        let (from, to) = wanted.hosts;
+        let hosts = wanted.hosts;
         let key = keys
             .entry(wanted.hosts)
-            .or_insert_with(|| switches.key(&paths.path(from, to)))
+            .or_insert_with(|| switches.key(&paths.path(hosts)))
             .clone();
         let class = classes
             .entry((wanted.group, wanted.kind, key))
@@ -94,7 +95,7 @@ impl<'a> OwnTransport<'a> {
                 let root = scenario.tables();
                 let (_, group) = &root.flows[wanted.group];
                 let alone = Alone::new(group, wanted.kind, root.host.tso_burst);
-                let path = PathCopy::new(scenario, (from, to), &paths.path(from, to));
+                let path = PathCopy::new(scenario, hosts, &paths.path(hosts));
                 let lines = alone.as_ref().is_some_and(|alone| has_lines(alone, &path));
                 Class {
                     alone,
@@ -124,7 +125,7 @@ impl Class {
             })
         };
         let found = match (&mut self.last, alone.flow()) {
-            (Some(last), Some(stack)) => last.time((bytes, stack.payload()), time)?,
+            (Some(last), Some(stack)) => last.time(bytes, stack.payload(), time)?,
             _ => time(bytes)?,
         };
         let all = found.and_then(|found| found.as_ps().checked_add(more.as_ps()));

@@ -10,6 +10,7 @@ use incastle_scenario::Scenario;
 use incastle_scenario::language::Root;
 use incastle_scenario::language::switch::Switch;
 use incastle_scenario::topology::layout::{End, Layout, Link};
+use incastle_scenario::topology::pairs::Pair;
 use incastle_workload::Paths;
 
 /// What makes two paths alike: rates (bits per second) and delays (picoseconds) of their links, and
@@ -98,18 +99,21 @@ pub(super) struct PathCopy {
 
 impl PathCopy {
     /// The copy of a path from its last link to its first. Host 0 sends, host 1 receives.
-    pub(super) fn new(scenario: &Scenario, (from, to): (usize, usize), path: &[&Link]) -> Self {
+    pub(super) fn new(scenario: &Scenario, hosts: Pair, path: &[&Link]) -> Self {
         let (root, whole) = (scenario.tables(), scenario.layout());
         let all = scenario.switches();
         let visited = nodes(path);
-        assert_ne!(from, to, "a path leads from one host to another");
+        assert_ne!(
+            hosts.from, hosts.to,
+            "a path leads from one host to another"
+        );
         assert_eq!(
             visited.len() + 1,
             path.len(),
             "a switch between any two links"
         );
         let place = |end: End| match end {
-            End::Host(host) => End::Host(usize::from(host != from)),
+            End::Host(host) => End::Host(usize::from(host != hosts.from)),
             End::Switch(switch) => {
                 let place = visited.iter().position(|&one| one == switch);
                 End::Switch(place.expect("a path links what it visits"))
@@ -122,10 +126,10 @@ impl PathCopy {
             link.failures = Vec::new();
             link
         });
-        let hosts = [from, to].map(|host| whole.hosts[host].clone());
+        let names = [hosts.from, hosts.to].map(|host| whole.hosts[host].clone());
         let switches = visited.iter();
         let switches = switches.map(|&switch| whole.switches[switch].clone());
-        let layout = Layout::of(hosts.to_vec(), switches.collect(), links.collect());
+        let layout = Layout::of(names.to_vec(), switches.collect(), links.collect());
         let mut root = root.clone();
         root.host.jitter = Span::ZERO;
         Self {

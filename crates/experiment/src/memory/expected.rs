@@ -13,7 +13,7 @@ use incastle_scenario::language::flows::{Group, Message, Query, Size, Stop, Work
 use incastle_scenario::language::limits::Rounds;
 use incastle_scenario::language::measure::{Capture, Sampling};
 use incastle_scenario::topology::layout::Layout;
-use incastle_scenario::topology::pairs::{group_hosts, group_pairs};
+use incastle_scenario::topology::pairs::GroupHosts;
 
 /// Ports that a packet and its acknowledgement cross in a star.
 const CROSSED: f64 = 4.0;
@@ -139,18 +139,18 @@ struct Around {
 impl Around {
     fn new(group: &Group, scenario: &Scenario) -> Self {
         let (root, layout) = (scenario.tables(), scenario.layout());
-        let (from, to) = group_hosts(group, layout);
+        let hosts = GroupHosts::of(group, layout);
         let end = match group.stop {
             Stop::End => root.run.duration,
             Stop::At(at) => at.min(root.run.duration),
         };
         let seconds = end.saturating_sub(group.start).as_secs_lossy();
-        let capacity = capacity(layout, &to);
+        let capacity = capacity(layout, &hosts.to);
         Self {
             seconds,
-            senders: from.len() as f64,
-            receivers: to.len() as f64,
-            pairs: group_pairs(group, &from, &to).len() as f64,
+            senders: hosts.from.len() as f64,
+            receivers: hosts.to.len() as f64,
+            pairs: hosts.pairs(group).len() as f64,
             capacity,
             carried: capacity * seconds,
             answers: root.measure.responses,

@@ -1,6 +1,7 @@
 //! The ideal FCT of each transfer of a finished run, where `[measure] slowdown` asks.
 
 use incastle_scenario::Scenario;
+use incastle_scenario::topology::pairs::Pair;
 use incastle_units::Span;
 use incastle_workload::TransferNote;
 
@@ -38,7 +39,10 @@ impl IdealTimes {
             let found = ideals.time(&Wanted {
                 group: row.group,
                 kind: row.kind,
-                hosts: (flow.sender_host().index(), flow.receiver_host().index()),
+                hosts: Pair {
+                    from: flow.sender_host().index(),
+                    to: flow.receiver_host().index(),
+                },
                 bytes: row.bytes,
             });
             // A controller that fails while alone ends the overseer's patience, and its time is void.

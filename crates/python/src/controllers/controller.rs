@@ -15,7 +15,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyTuple};
 
 use super::context::{Ack, CongestionEvent, ControllerContext};
-use super::fault::{Faults, Wrong};
+use super::fault::{Call, Faults, Wrong};
 use super::maker::ControllerMaker;
 
 /// Beyond these, a number is no limit any more: all bytes, rates and times of 64 bits.
@@ -87,7 +87,12 @@ impl PyController {
                 Err(error) => Err(("__init__", Wrong::Raised(error))),
             };
             if let Err((method, wrong)) = begun {
-                faults.note(py, &maker.name, (method, None), wrong);
+                let call = Call {
+                    controller: &maker.name,
+                    method,
+                    now: None,
+                };
+                faults.note(py, call, wrong);
             }
         });
         new
@@ -112,7 +117,12 @@ impl PyController {
             match called {
                 Ok(answers) => self.answers = answers,
                 Err((method, wrong)) => {
-                    self.faults.note(py, &self.name, (method, Some(now)), wrong);
+                    let call = Call {
+                        controller: &self.name,
+                        method,
+                        now: Some(now),
+                    };
+                    self.faults.note(py, call, wrong);
                 }
             }
         });

@@ -36,6 +36,15 @@ pub(crate) struct Faults {
     first: Mutex<Option<ControllerFault>>,
 }
 
+/// A call of a controller's method.
+#[derive(Clone, Copy)]
+pub(super) struct Call<'a> {
+    pub(super) controller: &'a str,
+    pub(super) method: &'a str,
+    /// Absent while it is made.
+    pub(super) now: Option<Time>,
+}
+
 impl Faults {
     /// Whether a controller has failed: then none is called any more.
     #[inline]
@@ -52,13 +61,7 @@ impl Faults {
     }
 
     /// Keeps a fault, unless there is an earlier one.
-    pub(super) fn note(
-        &self,
-        py: Python<'_>,
-        controller: &str,
-        (method, now): (&str, Option<Time>),
-        wrong: Wrong,
-    ) {
+    pub(super) fn note(&self, py: Python<'_>, call: Call<'_>, wrong: Wrong) {
         let (raised, gave) = match wrong {
             Wrong::Raised(error) => (Some(error.into_value(py).into_any()), None),
             Wrong::Gave(words) => (None, Some(words)),
@@ -66,9 +69,9 @@ impl Faults {
         self.any.store(true, Ordering::Relaxed);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
         first.get_or_insert(ControllerFault {
-            controller: controller.to_owned(),
-            method: method.to_owned(),
-            now_s: now.map(Time::as_secs_lossy),
+            controller: call.controller.to_owned(),
+            method: call.method.to_owned(),
+            now_s: call.now.map(Time::as_secs_lossy),
             raised,
             gave,
         });

@@ -13,7 +13,7 @@ use crate::language::transport::Kind;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::{MOST_FLOWS, group_pairs};
+use crate::topology::pairs::{GroupHosts, MOST_FLOWS, Pair};
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if root.flows.is_empty() && !cx.partial {
@@ -26,7 +26,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         let path = format!("flows.{name}");
         check_hosts(&path, group, layout, &parts, cx);
         check_times(&path, group, root.run.duration, cx);
-        list::check_end(&path, (group, root.run.duration), cx);
+        list::check_end(&path, group, root.run.duration, cx);
         check_workload(&path, group, cx);
     }
 }
@@ -53,19 +53,20 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
     let (Some(from), Some(to)) = (from, to) else {
         return;
     };
-    check_servers(path, group, (&from, &to), cx);
-    if sets::check(path, group, (&from, &to), &layout.hosts, cx).is_none() {
+    let hosts = GroupHosts { from, to };
+    check_servers(path, group, &hosts, cx);
+    if sets::check(path, group, &hosts, &layout.hosts, cx).is_none() {
         return;
     }
     if let Workload::FlowList(one) = &group.workload {
-        return list::check(path, &one.transfers, layout, (&from, &to), cx);
+        return list::check(path, &one.transfers, layout, &hosts, cx);
     }
-    let pairs = group_pairs(group, &from, &to);
+    let pairs = hosts.pairs(group);
     if pairs.len() > MOST_FLOWS {
         cx.error_at(&format!("{path}.to"), format!(
                 "a flow between each of {} hosts and each of {}: a group has at most {MOST_FLOWS} flows",
-                from.len(),
-                to.len()
+                hosts.from.len(),
+                hosts.to.len()
             )).help("fewer hosts in `from` or `to`, or fewer flows by `count`");
     }
     if pairs.is_empty() {
@@ -73,18 +74,19 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
             &format!("{path}.to"),
             format!(
                 "{} sends to itself",
-                quoted(&layout.hosts[from[0]].to_string())
+                quoted(&layout.hosts[hosts.from[0]].to_string())
             ),
         )
         .help("`from` and `to` must name at least two different hosts");
     }
-    if let Some((from, to)) = pairs.iter().find(|(from, to)| parts[*from] != parts[*to]) {
+    let apart = |pair: &&Pair| parts[pair.from] != parts[pair.to];
+    if let Some(pair) = pairs.iter().find(apart) {
         cx.error_at(
             &format!("{path}.to"),
             format!(
                 "{} cannot be reached from {}",
-                quoted(&layout.hosts[*to].to_string()),
-                quoted(&layout.hosts[*from].to_string())
+                quoted(&layout.hosts[pair.to].to_string()),
+                quoted(&layout.hosts[pair.from].to_string())
             ),
         )
         .help("no links lead from one to the other");
@@ -92,21 +94,16 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
 }
 
 /// Each client sends requests to that number of different servers.
-fn check_servers(
-    path: &str,
-    group: &Group,
-    (from, to): (&[usize], &[usize]),
-    cx: &mut Context<'_>,
-) {
+fn check_servers(path: &str, group: &Group, hosts: &GroupHosts, cx: &mut Context<'_>) {
     let (true, Count::Number(wanted)) = (group.workload.is_requests(), group.count) else {
         return;
     };
-    let hosts = sets::least_others(from, to);
+    let others = sets::least_others(hosts);
     // No server at all is reported otherwise.
-    if hosts > 0 && wanted as usize > hosts {
+    if others > 0 && wanted as usize > others {
         cx.error_at(
             &format!("{path}.count"),
-            format!("{wanted} servers, but `from` has only {hosts} hosts"),
+            format!("{wanted} servers, but `from` has only {others} hosts"),
         )
         .help(
             "each server is a host of its own: more hosts (as senders of a star), or without \

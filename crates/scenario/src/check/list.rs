@@ -12,9 +12,10 @@ use crate::language::selection::Name;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
+use crate::topology::pairs::GroupHosts;
 
 /// Warns of transfers that would begin after the end of their group, or of the run.
-pub(crate) fn check_end(path: &str, (group, duration): (&Group, Span), cx: &mut Context<'_>) {
+pub(crate) fn check_end(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) {
     let Workload::FlowList(list) = &group.workload else {
         return;
     };
@@ -44,14 +45,14 @@ pub(crate) fn check(
     path: &str,
     arrivals: &Arrivals,
     layout: &Layout,
-    (from, to): (&[usize], &[usize]),
+    hosts: &GroupHosts,
     cx: &mut Context<'_>,
 ) {
     let judge = Judge {
         numbers: layout.host_numbers(),
         parts: layout.parts(),
-        from: membership(from, layout),
-        to: membership(to, layout),
+        from: membership(&hosts.from, layout),
+        to: membership(&hosts.to, layout),
     };
     let problem = arrivals
         .list()

@@ -15,10 +15,9 @@ use crate::language::root::Root;
 use crate::language::selection::Name;
 use crate::language::switch::{Buffer, Queue, Switch};
 use crate::text::context::Context;
-use crate::text::files::NoFiles;
 use crate::text::node::quoted;
 use crate::topology::layout::{End, Layout};
-use crate::topology::pairs::group_pairs;
+use crate::topology::pairs::{GroupHosts, Pair};
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if root.host.jitter > Span::ZERO {
@@ -27,7 +26,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     // Of each receiver, the first sender.
     let mut first = BTreeMap::new();
     for (name, group) in root.flows.iter().filter(|(_, group)| is_long(group)) {
-        for (from, to) in pairs(group, layout) {
+        for Pair { from, to } in pairs(group, layout) {
             let other = *first.entry(to).or_insert(from);
             if other != from
                 && [from, other]
@@ -59,14 +58,9 @@ fn is_long(group: &Group) -> bool {
 }
 
 /// The hosts of each flow; none where they do not exist, which is told elsewhere.
-pub(super) fn pairs(group: &Group, layout: &Layout) -> Vec<(usize, usize)> {
-    let mut quiet = Context::new(&NoFiles);
-    let from = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
-    let to = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
-    match (from, to) {
-        (Some(from), Some(to)) => group_pairs(group, &from, &to),
-        _ => Vec::new(),
-    }
+pub(super) fn pairs(group: &Group, layout: &Layout) -> Vec<Pair> {
+    let hosts = GroupHosts::find(group, layout);
+    hosts.map_or_else(Vec::new, |hosts| hosts.pairs(group))
 }
 
 /// Whether the sender's link is as fast as the receiver's, behind a port that drops the last.

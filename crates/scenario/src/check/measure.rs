@@ -16,13 +16,13 @@ use crate::topology::layout::Layout;
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let measure = &root.measure;
     let duration = root.run.duration;
-    check_interval(
-        ("warmup", measure.warmup),
-        measure.until,
-        duration,
-        "measure",
-        cx,
-    );
+    let whole = Interval {
+        first: "measure.warmup",
+        from: measure.warmup,
+        last: "measure.until",
+        until: measure.until,
+    };
+    whole.check(duration, cx);
     if let Sampling::On(queue) = &measure.queue {
         check_ports(&queue.ports, "measure.queue.ports", layout, cx);
     }
@@ -67,24 +67,31 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     rows::check(root, layout, &flows.names, cx);
 }
 
-/// Reports an interval that is none, or ends after the run.
-fn check_interval(
-    (first, from): (&str, Span),
+/// An interval with its two keys.
+struct Interval {
+    first: &'static str,
+    from: Span,
+    last: &'static str,
     until: Stop,
-    duration: Span,
-    key: &str,
-    cx: &mut Context<'_>,
-) {
-    let end = match until {
-        Stop::End => duration,
-        Stop::At(until) => until,
-    };
-    if end > duration {
-        let message = format!("until = {end} is after the end of the run at {duration}");
-        cx.error_at(&format!("{key}.until"), message);
-    } else if from >= end {
-        let message = format!("{first} = {from} is not before the end of the measurement at {end}");
-        cx.error_at(&format!("{key}.{first}"), message);
+}
+
+impl Interval {
+    /// Reports one that is none, or ends after the run.
+    fn check(&self, duration: Span, cx: &mut Context<'_>) {
+        let end = match self.until {
+            Stop::End => duration,
+            Stop::At(until) => until,
+        };
+        let Self { first, from, .. } = self;
+        if end > duration {
+            let message = format!("until = {end} is after the end of the run at {duration}");
+            cx.error_at(self.last, message);
+        } else if *from >= end {
+            let name = first.rsplit('.').next().unwrap_or(first);
+            let message =
+                format!("{name} = {from} is not before the end of the measurement at {end}");
+            cx.error_at(first, message);
+        }
     }
 }
 
@@ -130,13 +137,13 @@ impl<'a> Flows<'a> {
 
 /// Reports names of links that are not there, and an interval that is none.
 fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Context<'_>) {
-    check_interval(
-        ("from", capture.from),
-        capture.until,
-        duration,
-        "measure.pcap",
-        cx,
-    );
+    let interval = Interval {
+        first: "measure.pcap.from",
+        from: capture.from,
+        last: "measure.pcap.until",
+        until: capture.until,
+    };
+    interval.check(duration, cx);
     let key = "measure.pcap.ports";
     if capture.ports.is_empty() {
         cx.error_at(key, "no ports to capture")

@@ -3,10 +3,8 @@
 use crate::language::flows::Workload;
 use crate::language::root::Root;
 use crate::language::selection::Name;
-use crate::text::context::Context;
-use crate::text::files::NoFiles;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::group_pairs;
+use crate::topology::pairs::GroupHosts;
 
 /// The names of the flows that exist from the start; Poisson flows and incasts come as they come.
 pub fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
@@ -23,14 +21,9 @@ pub fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
             names.extend(numbered(name, list.transfers.list().len()));
             continue;
         }
-        let mut quiet = Context::new(&NoFiles);
-        let from = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
-        let to = group.to.resolve(&layout.hosts, "hosts", "", &mut quiet);
-        let (Some(from), Some(to)) = (from, to) else {
-            continue;
-        };
-        let count = group_pairs(group, &from, &to).len();
-        names.extend(numbered(name, count));
+        if let Some(hosts) = GroupHosts::find(group, layout) {
+            names.extend(numbered(name, hosts.pairs(group).len()));
+        }
     }
     names
 }

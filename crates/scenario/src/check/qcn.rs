@@ -30,42 +30,60 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     check_agreement(&switches, cx);
     if let Some(points) = switches.iter().find_map(|(_, switch)| switch.qcn.as_ref()) {
         check_rates(root, layout, cx);
-        let keys = [("adaptive", root.host.qcn.adaptive != Adaptive::Scaled)];
-        warn_idle("host.qcn", "IV", points.modifications.adaptive, &keys, cx);
+        let is_scaled = root.host.qcn.adaptive == Adaptive::Scaled;
+        let key = KeyOf {
+            name: "adaptive",
+            modification: "IV",
+            is_idle: !is_scaled && !points.modifications.adaptive,
+        };
+        warn_idle("host.qcn", &[key], cx);
     }
 }
 
-/// Keys of a modification that is not in force: they change nothing.
-fn warn_idle(
-    table: &str,
-    modification: &str,
-    in_force: bool,
-    keys: &[(&str, bool)],
-    cx: &mut Context<'_>,
-) {
-    for (key, _) in keys.iter().filter(|(_, set)| *set && !in_force) {
+/// A key of a modification.
+struct KeyOf {
+    name: &'static str,
+    modification: &'static str,
+    /// Whether it differs from its default although the modification is not in force.
+    is_idle: bool,
+}
+
+/// Warns of keys of a modification that is not in force: they change nothing.
+fn warn_idle(table: &str, keys: &[KeyOf], cx: &mut Context<'_>) {
+    for KeyOf {
+        name, modification, ..
+    } in keys.iter().filter(|key| key.is_idle)
+    {
         cx.warn_at(
-            &format!("{table}.{key}"),
-            format!("{key} belongs to modification {modification}, which is not in force"),
+            &format!("{table}.{name}"),
+            format!("{name} belongs to modification {modification}, which is not in force"),
         )
         .help("see variant and modifications in [switch.qcn]");
     }
 }
 
 fn warn_idle_points(path: &str, points: &CongestionPoints, cx: &mut Context<'_>) {
-    let (taken, table) = (CongestionMemory::default(), format!("{path}.qcn"));
-    let of_memory = [
-        (
+    let default = CongestionMemory::default();
+    let in_force = points.modifications;
+    let of_memory = |name, is_idle| KeyOf {
+        name,
+        modification: "II",
+        is_idle: is_idle && !in_force.memory,
+    };
+    let keys = [
+        of_memory(
             "crossing",
-            points.crossing.to_bits() != taken.crossing.to_bits(),
+            points.crossing.to_bits() != default.crossing.to_bits(),
         ),
-        ("memory_cap", points.memory_cap != taken.cap),
-        ("memory_decays", points.memory_decays != taken.decays),
+        of_memory("memory_cap", points.memory_cap != default.cap),
+        of_memory("memory_decays", points.memory_decays != default.decays),
+        KeyOf {
+            name: "detail",
+            modification: "III",
+            is_idle: points.detail != Detail::Harmonic && !in_force.detail,
+        },
     ];
-    let of_detail = [("detail", points.detail != Detail::Harmonic)];
-    let modifications = points.modifications;
-    warn_idle(&table, "II", modifications.memory, &of_memory, cx);
-    warn_idle(&table, "III", modifications.detail, &of_detail, cx);
+    warn_idle(&format!("{path}.qcn"), &keys, cx);
 }
 
 fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut Context<'_>) {

@@ -7,100 +7,104 @@ use crate::language::flows::{Count, Group, Workload};
 use crate::language::selection::Name;
 use crate::text::context::Context;
 use crate::text::node::quoted;
+use crate::topology::pairs::GroupHosts;
 
-/// What is wrong: the key, the message, and what would be right.
-type Problem = (&'static str, String, String);
+/// What is wrong.
+struct Problem {
+    key: &'static str,
+    message: String,
+    /// What would be right.
+    help: &'static str,
+}
 
 /// Reports sets that do not fit the workload. `names` are those of all hosts.
 pub(super) fn check(
     path: &str,
     group: &Group,
-    sets: (&[usize], &[usize]),
+    hosts: &GroupHosts,
     names: &[Name],
     cx: &mut Context<'_>,
 ) -> Option<()> {
     let problem = match &group.workload {
-        Workload::Permutation(_) => permutation(sets),
-        Workload::RandomIncast(_) => incast(group.count, sets, names),
-        Workload::AllReduce(all) => all_reduce(all, sets),
+        Workload::Permutation(_) => permutation(hosts),
+        Workload::RandomIncast(_) => incast(group.count, hosts, names),
+        Workload::AllReduce(all) => all_reduce(all, hosts),
         _ => None,
     };
-    let Some((key, message, help)) = problem else {
+    let Some(problem) = problem else {
         return Some(());
     };
-    cx.error_at(&format!("{path}.{key}"), message).help(help);
+    cx.error_at(&format!("{path}.{}", problem.key), problem.message)
+        .help(problem.help);
     None
 }
 
 /// A permutation pairs as many senders with as many receivers.
-fn permutation((from, to): (&[usize], &[usize])) -> Option<Problem> {
-    let (senders, receivers) = (from.len(), to.len());
-    (senders != receivers).then(|| {
-        (
-            "to",
-            format!("a permutation of {senders} senders and {receivers} receivers"),
-            "each sends to one and receives from one: as many in `from` as in `to`".to_owned(),
-        )
+fn permutation(hosts: &GroupHosts) -> Option<Problem> {
+    let (senders, receivers) = (hosts.from.len(), hosts.to.len());
+    (senders != receivers).then(|| Problem {
+        key: "to",
+        message: format!("a permutation of {senders} senders and {receivers} receivers"),
+        help: "each sends to one and receives from one: as many in `from` as in `to`",
     })
 }
 
 /// Whoever receives an incast, there are enough others to send it.
-fn incast(count: Count, (from, to): (&[usize], &[usize]), names: &[Name]) -> Option<Problem> {
-    let most = least_others(from, to);
+fn incast(count: Count, hosts: &GroupHosts, names: &[Name]) -> Option<Problem> {
+    let most = least_others(hosts);
+    let GroupHosts { from, to } = hosts;
     let senders: BTreeSet<usize> = from.iter().copied().collect();
     let sends = |host: &&usize| senders.contains(host);
     // The first of those that have the fewest others.
     let receiver = *to.iter().find(sends).or(to.first())?;
     let receiver = quoted(&names[receiver].to_string());
     match count {
-        _ if most == 0 => Some((
-            "from",
-            format!("nobody in `from` can send to {receiver}"),
-            "nobody sends to itself: `from` must name another host".to_owned(),
-        )),
-        Count::Number(wanted) if wanted as usize > most => Some((
-            "count",
-            format!(
+        _ if most == 0 => Some(Problem {
+            key: "from",
+            message: format!("nobody in `from` can send to {receiver}"),
+            help: "nobody sends to itself: `from` must name another host",
+        }),
+        Count::Number(wanted) if wanted as usize > most => Some(Problem {
+            key: "count",
+            message: format!(
                 "{wanted} senders at once, but `from` has only {most} hosts that can send to {receiver}"
             ),
-            "each sender is a separate host: more hosts in `from`, or without `count` all of them"
-                .to_owned(),
-        )),
+            help: "each sender is a separate host: more hosts in `from`, or without `count` all of them",
+        }),
         _ => None,
     }
 }
 
 /// The hosts of an all-reduce send and receive; each message has a byte at least.
-fn all_reduce(all: &AllReduce, (from, to): (&[usize], &[usize])) -> Option<Problem> {
+fn all_reduce(all: &AllReduce, hosts: &GroupHosts) -> Option<Problem> {
+    let GroupHosts { from, to } = hosts;
     let sorted = |set: &[usize]| {
         let mut set = set.to_vec();
         set.sort_unstable();
         set
     };
     if sorted(from) != sorted(to) {
-        return Some((
-            "to",
-            "an all-reduce among hosts of `from` alone, or of `to` alone".to_owned(),
-            "every host sends and receives: `to` must name the hosts of `from`".to_owned(),
-        ));
+        return Some(Problem {
+            key: "to",
+            message: "an all-reduce among hosts of `from` alone, or of `to` alone".to_owned(),
+            help: "every host sends and receives: `to` must name the hosts of `from`",
+        });
     }
     let parts = all.parts(from.len());
     // One host alone is reported otherwise.
-    (from.len() > 1 && all.size.count() < parts).then(|| {
-        (
-            "size",
-            format!(
-                "{} cannot be cut into {parts} messages of at least one byte",
-                all.size
-            ),
-            "a larger size, or fewer `segments`".to_owned(),
-        )
+    (from.len() > 1 && all.size.count() < parts).then(|| Problem {
+        key: "size",
+        message: format!(
+            "{} cannot be cut into {parts} messages of at least one byte",
+            all.size
+        ),
+        help: "a larger size, or fewer `segments`",
     })
 }
 
 /// Of each host of `to` the other hosts of `from`: how many the one with the fewest has.
-pub(super) fn least_others(from: &[usize], to: &[usize]) -> usize {
-    let from: BTreeSet<usize> = from.iter().copied().collect();
-    let own = to.iter().any(|host| from.contains(host));
+pub(super) fn least_others(hosts: &GroupHosts) -> usize {
+    let from: BTreeSet<usize> = hosts.from.iter().copied().collect();
+    let own = hosts.to.iter().any(|host| from.contains(host));
     from.len() - usize::from(own)
 }

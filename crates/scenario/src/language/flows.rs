@@ -124,20 +124,28 @@ impl Workload {
         self.is_requests() || matches!(self, Self::RandomIncast(_) | Self::AllReduce(_))
     }
 
-    /// Its `load`, if it has one, and the links that this is a fraction of.
-    pub(crate) fn load(&self) -> Option<(Option<f64>, LoadOf)> {
-        match self {
-            Self::Poisson(poisson) => Some((poisson.load, poisson.load_of)),
-            Self::RandomIncast(incast) => Some((incast.load, incast.load_of)),
-            Self::PoissonDatagrams(poisson) => Some((poisson.load, poisson.load_of)),
-            _ => None,
-        }
+    /// Its `load` and `load_of`, if it can have them.
+    pub(crate) fn load(&self) -> Option<Load> {
+        let (fraction, of) = match self {
+            Self::Poisson(poisson) => (poisson.load, poisson.load_of),
+            Self::RandomIncast(incast) => (incast.load, incast.load_of),
+            Self::PoissonDatagrams(poisson) => (poisson.load, poisson.load_of),
+            _ => return None,
+        };
+        Some(Load { fraction, of })
     }
 
     /// Whether its flows are drawn as they come.
     pub fn is_drawn(&self) -> bool {
         matches!(self, Self::Poisson(_) | Self::RandomIncast(_))
     }
+}
+
+/// The `load` of a group, where it is given, and the links that this is a fraction of.
+#[derive(Clone, Copy)]
+pub(crate) struct Load {
+    pub(crate) fraction: Option<f64>,
+    pub(crate) of: LoadOf,
 }
 
 table! {
@@ -449,7 +457,7 @@ impl RandomIncast {
     }
 
     /// The mean of those bytes, where each of `to` receives as often as any other.
-    pub fn mean_bytes(&self, count: Count, (from, to): (&[usize], &[usize])) -> f64 {
+    pub fn mean_bytes(&self, count: Count, from: &[usize], to: &[usize]) -> f64 {
         let senders = |receiver: &usize| match count {
             Count::Number(wanted) => wanted as usize,
             Count::Each => from.iter().filter(|&host| host != receiver).count(),

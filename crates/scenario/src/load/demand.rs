@@ -9,13 +9,13 @@ use incastle_units::{Rate, Span};
 
 use crate::language::arrivals::{Arrival, Arrivals};
 use crate::language::flows::{
-    Count, Group, LoadOf, Message, OnOff, Periods, Poisson, PoissonDatagrams, Query, RandomIncast,
-    Stop, Workload,
+    Count, Group, Load, LoadOf, Message, OnOff, Periods, Poisson, PoissonDatagrams, Query,
+    RandomIncast, Stop, Workload,
 };
 use crate::language::root::Root;
 use crate::language::wire::WireFormat;
 use crate::load::spread::{Matrix, Network, Shares};
-use crate::topology::pairs::{group_hosts, group_pairs};
+use crate::topology::pairs::{GroupHosts, Pair, group_pairs};
 use crate::topology::tier::{Direction, Tier};
 
 /// A demand that is known before anything is simulated.
@@ -46,8 +46,7 @@ pub(super) enum Unknown {
 struct Source<'a> {
     group: &'a Group,
     network: &'a Network<'a>,
-    from: Vec<usize>,
-    to: Vec<usize>,
+    hosts: GroupHosts,
     format: WireFormat,
 }
 
@@ -70,12 +69,10 @@ pub(super) fn offers(
     if start >= stop {
         return Err(Unknown::Late);
     }
-    let (from, to) = group_hosts(group, network.layout);
     let source = Source {
         group,
         network,
-        from,
-        to,
+        hosts: GroupHosts::of(group, network.layout),
         format: WireFormat::of(&group.transport),
     };
     Ok(match &group.workload {
@@ -107,19 +104,22 @@ pub(crate) fn capacity(
     load_of: LoadOf,
     network: &Network<'_>,
 ) -> Result<f64, Unknown> {
-    let (from, to) = group_hosts(group, network.layout);
+    let hosts = GroupHosts::of(group, network.layout);
     if load_of == LoadOf::Hosts {
-        let links = to.iter().filter_map(|&host| network.layout.access(host));
+        let links = hosts
+            .to
+            .iter()
+            .filter_map(|&host| network.layout.access(host));
         return Ok(links.map(|link| link.rate.bytes_per_second_lossy()).sum());
     }
     let matrix = match &group.workload {
-        Workload::Poisson(_) => uniform(&from, &to),
-        Workload::RandomIncast(incast) => of_incast(incast, group.count, (&from, &to)),
-        _ => even(group_pairs(group, &from, &to)),
+        Workload::Poisson(_) => uniform(&hosts),
+        Workload::RandomIncast(incast) => of_incast(incast, group.count, &hosts),
+        _ => even(hosts.pairs(group)),
     };
     let shares = network.shares(&matrix).ok_or(Unknown::TooLarge)?;
     let capacities = [Direction::Up, Direction::Down]
-        .map(|direction| full(&shares, (load_of, direction), network));
+        .map(|direction| full(&shares, load_of, direction, network));
     let least = capacities.into_iter().fold(f64::INFINITY, f64::min);
     if least.is_finite() {
         Ok(least)
@@ -129,7 +129,7 @@ pub(crate) fn capacity(
 }
 
 /// The demand at which links that are crossed are full on average; endless where none is crossed.
-fn full(shares: &Shares, (load_of, direction): (LoadOf, Direction), network: &Network<'_>) -> f64 {
+fn full(shares: &Shares, load_of: LoadOf, direction: Direction, network: &Network<'_>) -> f64 {
     let (mut crossing, mut rates) = (0.0, 0.0);
     for &(number, share) in shares {
         let (tier, one) = network.class(number);
@@ -146,23 +146,23 @@ fn full(shares: &Shares, (load_of, direction): (LoadOf, Direction), network: &Ne
 }
 
 /// Each pair of different hosts as often as any other.
-fn uniform(from: &[usize], to: &[usize]) -> Matrix {
+fn uniform(hosts: &GroupHosts) -> Matrix {
     Matrix::Product {
-        from: from.to_vec(),
-        to: to.iter().map(|&host| (host, 1.0)).collect(),
+        from: hosts.from.clone(),
+        to: hosts.to.iter().map(|&host| (host, 1.0)).collect(),
     }
 }
 
 /// Each receiver as often as any other, and as much from each of its senders.
-fn of_incast(incast: &RandomIncast, count: Count, (from, to): (&[usize], &[usize])) -> Matrix {
-    let set: BTreeSet<usize> = from.iter().copied().collect();
+fn of_incast(incast: &RandomIncast, count: Count, hosts: &GroupHosts) -> Matrix {
+    let set: BTreeSet<usize> = hosts.from.iter().copied().collect();
     let weight = |receiver: usize| {
         let others = set.len() - usize::from(set.contains(&receiver));
         incast.bytes(senders_at_once(count, others)) as f64 / others as f64
     };
     Matrix::Product {
-        from: from.to_vec(),
-        to: to.iter().map(|&host| (host, weight(host))).collect(),
+        from: hosts.from.clone(),
+        to: hosts.to.iter().map(|&host| (host, weight(host))).collect(),
     }
 }
 
@@ -175,7 +175,7 @@ fn senders_at_once(count: Count, others: usize) -> usize {
 }
 
 /// Each flow as much as any other.
-fn even(pairs: Vec<(usize, usize)>) -> Matrix {
+fn even(pairs: Vec<Pair>) -> Matrix {
     Matrix::Pairs(pairs.into_iter().map(|pair| (pair, 1.0)).collect())
 }
 
@@ -197,26 +197,23 @@ impl Source<'_> {
         }
     }
 
-    fn hosts(&self) -> (&[usize], &[usize]) {
-        (&self.from, &self.to)
-    }
-
-    fn pairs(&self) -> Vec<(usize, usize)> {
-        group_pairs(self.group, &self.from, &self.to)
+    fn pairs(&self) -> Vec<Pair> {
+        self.hosts.pairs(self.group)
     }
 
     /// The arrivals per second, where one has so many bytes in the terms of `load`.
-    fn arrivals(
-        &self,
-        (arrivals, load): (Option<f64>, Option<f64>),
-        load_of: LoadOf,
-        bytes: f64,
-    ) -> Result<f64, Unknown> {
-        match (arrivals, load) {
-            (Some(arrivals), _) => Ok(arrivals),
-            (None, Some(load)) => Ok(load * capacity(self.group, load_of, self.network)? / bytes),
-            (None, None) => unreachable!("a checked group has a load or arrivals"),
+    fn arrivals(&self, given: Option<f64>, bytes: f64) -> Result<f64, Unknown> {
+        if let Some(given) = given {
+            return Ok(given);
         }
+        let Some(Load {
+            fraction: Some(fraction),
+            of,
+        }) = self.group.workload.load()
+        else {
+            unreachable!("a checked group has a load or arrivals")
+        };
+        Ok(fraction * capacity(self.group, of, self.network)? / bytes)
     }
 
     fn poisson(&self, poisson: &Poisson) -> Result<Offer, Unknown> {
@@ -224,10 +221,9 @@ impl Source<'_> {
         let (mean, payload) = (sizes.mean(), self.format.payload);
         let headers = self.format.wire_size(payload) - payload;
         let wire = mean + sizes.mean_packets(payload) * headers as f64;
-        let given = (poisson.flow_rate, poisson.load);
-        let per_second = self.arrivals(given, poisson.load_of, mean)?;
+        let per_second = self.arrivals(poisson.flow_rate, mean)?;
         Ok(Offer {
-            matrix: uniform(&self.from, &self.to),
+            matrix: uniform(&self.hosts),
             application: per_second * mean,
             wire: per_second * wire,
         })
@@ -235,10 +231,10 @@ impl Source<'_> {
 
     fn incast(&self, incast: &RandomIncast) -> Result<Offer, Unknown> {
         let count = self.group.count;
-        let mean = incast.mean_bytes(count, self.hosts());
-        let per_second = self.arrivals((incast.incast_rate, incast.load), incast.load_of, mean)?;
+        let mean = incast.mean_bytes(count, &self.hosts.from, &self.hosts.to);
+        let per_second = self.arrivals(incast.incast_rate, mean)?;
         // Of all senders of one receiver.
-        let set: BTreeSet<usize> = self.from.iter().copied().collect();
+        let set: BTreeSet<usize> = self.hosts.from.iter().copied().collect();
         let wire = |receiver: &usize| {
             let others = set.len() - usize::from(set.contains(receiver));
             let senders = senders_at_once(count, others);
@@ -248,19 +244,18 @@ impl Source<'_> {
             let smaller = self.wire_of(bytes / senders) * (senders - larger) as f64;
             smaller + self.wire_of(bytes / senders + 1) * larger as f64
         };
-        let all: f64 = self.to.iter().map(wire).sum();
+        let all: f64 = self.hosts.to.iter().map(wire).sum();
         Ok(Offer {
-            matrix: of_incast(incast, count, self.hosts()),
+            matrix: of_incast(incast, count, &self.hosts),
             application: per_second * mean,
-            wire: per_second * all / self.to.len() as f64,
+            wire: per_second * all / self.hosts.to.len() as f64,
         })
     }
 
     fn datagrams(&self, poisson: &PoissonDatagrams) -> Result<Offer, Unknown> {
         let message = self.message(poisson.message);
         let wire = self.format.wire_size(message) as f64;
-        let given = (poisson.datagram_rate, poisson.load);
-        let per_second = self.arrivals(given, poisson.load_of, wire)?;
+        let per_second = self.arrivals(poisson.datagram_rate, wire)?;
         Ok(Offer {
             matrix: even(self.pairs()),
             application: per_second * message as f64,
@@ -300,8 +295,8 @@ impl Source<'_> {
         let rate = query.rate.expect("a query in open loop has a rate");
         let (mut bytes, mut wire) = (0.0, 0.0);
         let mut matrix = Vec::new();
-        for &client in &self.to {
-            let servers = group_pairs(self.group, &self.from, &[client]);
+        for &client in &self.hosts.to {
+            let servers = group_pairs(self.group, &self.hosts.from, &[client]);
             let count = servers.len() as u64;
             for (number, pair) in (0..).zip(servers) {
                 let answer = match query.total_size {
@@ -317,7 +312,10 @@ impl Source<'_> {
             }
         }
         let requests = rate * matrix.len() as f64;
-        let back = matrix.iter().map(|&((server, client), _)| (client, server));
+        let back = matrix.iter().map(|&(pair, _)| Pair {
+            from: pair.to,
+            to: pair.from,
+        });
         let request = query.request.count();
         vec![
             Offer {
@@ -350,13 +348,16 @@ impl Source<'_> {
         }
         let (mut bytes, mut wire, mut matrix, mut longest) = (0.0, 0.0, Vec::new(), 0.0_f64);
         for one in begin {
-            let pair = (numbers[&one.source], numbers[&one.destination]);
+            let pair = Pair {
+                from: numbers[&one.source],
+                to: numbers[&one.destination],
+            };
             let count = one.bytes.count();
             bytes += count as f64;
             let on_wire = self.wire_of(count);
             wire += on_wire;
             matrix.push((pair, count as f64));
-            let access = self.network.layout.access(pair.0);
+            let access = self.network.layout.access(pair.from);
             let rate = access.map_or(f64::INFINITY, |link| link.rate.bytes_per_second_lossy());
             longest = longest.max(on_wire / rate);
         }

@@ -11,6 +11,7 @@ use std::rc::Rc;
 use incastle_units::Span;
 
 use crate::topology::layout::{End, Layout};
+use crate::topology::pairs::Pair;
 use crate::topology::tier::{Direction, Tier};
 
 /// Who sends to whom, in any unit: only the shares of the whole count.
@@ -21,8 +22,8 @@ pub(super) enum Matrix {
         from: Vec<usize>,
         to: Vec<(usize, f64)>,
     },
-    /// These pairs, from and to; some may come again.
-    Pairs(Vec<((usize, usize), f64)>),
+    /// These pairs, each with its demand; some may come again.
+    Pairs(Vec<(Pair, f64)>),
 }
 
 /// The share of a demand that crosses each directed link, where that is any: by number, in order.
@@ -116,7 +117,7 @@ impl<'a> Network<'a> {
         let total = matrix.total();
         let mut load = vec![0.0; 2 * self.layout.links.len()];
         let demand = match matrix {
-            Matrix::Product { from, to } => self.of_product((from, to), &mut load),
+            Matrix::Product { from, to } => self.of_product(from, to, &mut load),
             Matrix::Pairs(pairs) => self.of_pairs(pairs, &mut load),
         };
         let ports: usize = self.switches.iter().map(Vec::len).sum();
@@ -136,7 +137,7 @@ impl<'a> Network<'a> {
     }
 
     /// Enters the load of access links, and gives what is left for others.
-    fn of_product(&self, (from, to): (&[usize], &[(usize, f64)]), load: &mut [f64]) -> Vec<Demand> {
+    fn of_product(&self, from: &[usize], to: &[(usize, f64)], load: &mut [f64]) -> Vec<Demand> {
         let all: f64 = to.iter().map(|(_, weight)| weight).sum();
         let own: BTreeMap<usize, f64> = to.iter().copied().collect();
         let mut firsts: BTreeMap<usize, f64> = BTreeMap::new();
@@ -164,9 +165,9 @@ impl<'a> Network<'a> {
     }
 
     /// The same of pairs.
-    fn of_pairs(&self, pairs: &[((usize, usize), f64)], load: &mut [f64]) -> Vec<Demand> {
+    fn of_pairs(&self, pairs: &[(Pair, f64)], load: &mut [f64]) -> Vec<Demand> {
         let mut demand: BTreeMap<usize, BTreeMap<usize, f64>> = BTreeMap::new();
-        for &((from, to), weight) in pairs {
+        for &(Pair { from, to }, weight) in pairs {
             let first = self.leave(from, weight, load);
             let last = self.arrive(to, weight, load);
             if let (Some(first), Some(last)) = (first, last)
@@ -357,11 +358,11 @@ mod tests {
             let to: Vec<(usize, f64)> = to.into_iter().map(|host| (host, 1.0 + host as f64)).collect();
             let mut pairs = Vec::new();
             for &a in &from {
-                pairs.extend(to.iter().filter(|(b, _)| *b != a).map(|&(b, weight)| ((a, b), weight)));
+                pairs.extend(to.iter().filter(|(b, _)| *b != a).map(|&(b, weight)| (Pair { from: a, to: b }, weight)));
             }
             let total: f64 = pairs.iter().map(|(_, weight)| weight).sum();
             let mut expected = vec![0.0; 2 * layout.links.len()];
-            for ((a, b), weight) in pairs.clone() {
+            for (Pair { from: a, to: b }, weight) in pairs.clone() {
                 let chance = weight / total;
                 expected[2 * a] += chance;
                 expected[2 * b + 1] += chance;

@@ -3,7 +3,7 @@
 use incastle_units::Rate;
 
 use crate::grammar::value::Value;
-use crate::language::flows::{Group, LoadOf, Workload};
+use crate::language::flows::{Group, Load, LoadOf, Workload};
 use crate::language::root::Root;
 use crate::load::demand::{Unknown, is_there};
 use crate::load::offered::{Loaded, Offered, OfferedLoad, Row, SAME, is_steady};
@@ -35,26 +35,21 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) -> Offer
 pub(crate) fn check_tiers(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let tiers = Tier::among(layout);
     for (name, group) in &root.flows {
-        if let Some((load, load_of)) = group.workload.load() {
-            check_load_of(&format!("flows.{name}"), (load, load_of), &tiers, cx);
+        if let Some(load) = group.workload.load() {
+            check_load_of(&format!("flows.{name}"), load, &tiers, cx);
         }
     }
 }
 
 /// Reports a `load_of` without `load`, or of a tier that is not there.
-fn check_load_of(
-    path: &str,
-    (load, load_of): (Option<f64>, LoadOf),
-    tiers: &[Tier],
-    cx: &mut Context<'_>,
-) {
+fn check_load_of(path: &str, load: Load, tiers: &[Tier], cx: &mut Context<'_>) {
     let key = format!("{path}.load_of");
-    if !is_there(load_of, tiers) {
+    if !is_there(load.of, tiers) {
         let words = tiers.iter().filter_map(|tier| tier.load_of());
         let words: Vec<String> = words.map(|word| word.write()).collect();
-        cx.error_at(&key, format!("this network has no {}", load_of.noun()))
+        cx.error_at(&key, format!("this network has no {}", load.of.noun()))
             .help(format!("valid: {}", words.join(", ")));
-    } else if load.is_none() && load_of != LoadOf::Hosts {
+    } else if load.fraction.is_none() && load.of != LoadOf::Hosts {
         cx.error_at(&key, "`load_of` without `load`")
             .help("give load, such as load = 0.5, in place of arrivals");
     }
@@ -73,14 +68,15 @@ impl Offered<'_> {
     /// Reports groups whose load is a fraction of links that they do not cross, or that cannot be looked at.
     fn check_loads(&self, cx: &mut Context<'_>) {
         for &(name, group, unknown) in &self.left_out {
-            let Some((Some(_), load_of)) = group.workload.load() else {
+            let load = group.workload.load();
+            let Some(Load { of, .. }) = load.filter(|load| load.fraction.is_some()) else {
                 continue;
             };
             let message = match unknown {
                 Unknown::Elsewhere => {
-                    format!("nothing of this group crosses the {}", load_of.noun())
+                    format!("nothing of this group crosses the {}", of.noun())
                 }
-                Unknown::TooLarge if load_of != LoadOf::Hosts => {
+                Unknown::TooLarge if of != LoadOf::Hosts => {
                     "the network is too large for loads of links between switches".to_owned()
                 }
                 _ => continue,
@@ -121,7 +117,7 @@ impl Offered<'_> {
                     row.tier.noun(),
                 ),
             )
-            .help(remedy(one.group, row.tier, (own, load - own)));
+            .help(remedy(one.group, row.tier, own, load - own));
         }
     }
 }
@@ -141,7 +137,7 @@ fn key(group: &Group) -> &'static str {
     match &group.workload {
         Workload::Cbr(_) | Workload::OnOff(_) | Workload::Query(_) => "rate",
         workload => match workload.load() {
-            Some((Some(_), _)) => "load",
+            Some(load) if load.fraction.is_some() => "load",
             _ => match workload {
                 Workload::RandomIncast(_) => "incast_rate",
                 Workload::PoissonDatagrams(_) => "datagram_rate",
@@ -152,7 +148,7 @@ fn key(group: &Group) -> &'static str {
 }
 
 /// With what a group offers no more than its link carries beside the others.
-fn remedy(group: &Group, tier: Tier, (own, others): (f64, f64)) -> String {
+fn remedy(group: &Group, tier: Tier, own: f64, others: f64) -> String {
     let factor = (1.0 - others) / own;
     let number = |value: f64| {
         format!(
@@ -175,7 +171,7 @@ fn remedy(group: &Group, tier: Tier, (own, others): (f64, f64)) -> String {
     };
     let help = number(value.expect("what is warned of has a number that says how much"));
     match (group.workload.load(), tier.load_of()) {
-        (Some((Some(_), given)), Some(word)) if given != word => {
+        (Some(load), Some(word)) if load.fraction.is_some() && load.of != word => {
             format!(
                 "{help}; load_of = {} makes `load` a fraction of them",
                 word.write()

@@ -40,7 +40,7 @@ impl Plan {
     pub(super) fn leaf_spine(&mut self, fabric: &LeafSpine, cx: &mut Context<'_>) -> Option<()> {
         let hosts = product(&[fabric.leaves, fabric.hosts_per_leaf]);
         let links = hosts.saturating_add(product(&[fabric.leaves, fabric.spines]));
-        check_size("network.leaves", (hosts, links), cx)?;
+        check_size("network.leaves", hosts, links, cx)?;
         let leaves: Vec<End> = self.row("leaf", fabric.leaves);
         let spines: Vec<End> = self.row("spine", fabric.spines);
         for &leaf in &leaves {
@@ -106,7 +106,7 @@ impl Plan {
         let links = hosts
             .saturating_add(up)
             .saturating_add(product(&[tiers.pods, tiers.cores]));
-        check_size(key, (hosts, links), cx)?;
+        check_size(key, hosts, links, cx)?;
         let edges = self.row("edge", tiers.pods * tiers.edges);
         let aggregations = self.row("aggregation", tiers.pods * tiers.aggregations);
         let cores = self.row("core", tiers.cores);
@@ -180,18 +180,25 @@ impl Plan {
                 .help("give one of the two");
                 continue;
             }
-            self.share_out(&key, ratio, (below, above), cx);
+            self.share_out(
+                &key,
+                &Share {
+                    ratio,
+                    below,
+                    above,
+                },
+                cx,
+            );
         }
     }
 
     /// The links from a switch upwards together carry what comes from below, divided by `ratio`.
-    fn share_out(
-        &mut self,
-        key: &str,
-        ratio: f64,
-        (below, above): (&str, &str),
-        cx: &mut Context<'_>,
-    ) {
+    fn share_out(&mut self, key: &str, share: &Share, cx: &mut Context<'_>) {
+        let &Share {
+            ratio,
+            below,
+            above,
+        } = share;
         let mut carried = vec![0.0; self.switches.len()];
         let mut ups = vec![0_u32; self.switches.len()];
         for link in &self.links {
@@ -225,6 +232,13 @@ impl Plan {
     }
 }
 
+/// What the links above a switch carry: that of the links below it, over a ratio.
+struct Share {
+    ratio: f64,
+    below: &'static str,
+    above: &'static str,
+}
+
 /// Whether a link group gives the links of this tier their rate.
 fn sets_rate(network: &Network, tier: &str) -> bool {
     let means = |label: &str, of: &Option<Selection>| match of {
@@ -242,7 +256,7 @@ fn product(factors: &[u32]) -> u64 {
 }
 
 /// Hosts and links as many as a network may have.
-fn check_size(key: &str, (hosts, links): (u64, u64), cx: &mut Context<'_>) -> Option<()> {
+fn check_size(key: &str, hosts: u64, links: u64, cx: &mut Context<'_>) -> Option<()> {
     if hosts > u64::from(MOST_HOSTS) {
         cx.error_at(
             key,

@@ -55,7 +55,7 @@ impl Plan {
         });
         let links: Vec<usize> = links.map(|(place, _)| place).collect();
         if links.is_empty() {
-            self.report_no_link(&nodes, (first[0], second[0]), key, cx);
+            self.report_no_link(&nodes, [first[0], second[0]], key, cx);
             return None;
         }
         Some(links)
@@ -72,7 +72,7 @@ impl Plan {
     fn report_no_link(
         &self,
         nodes: &[Name],
-        (first, second): (usize, usize),
+        [first, second]: [usize; 2],
         key: &str,
         cx: &mut Context<'_>,
     ) {

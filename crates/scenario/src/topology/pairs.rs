@@ -11,21 +11,59 @@ use crate::topology::layout::Layout;
 /// lines.
 pub const MOST_FLOWS: usize = 4_000_000;
 
-/// The hosts of a checked group: from, to.
-pub fn group_hosts(group: &Group, layout: &Layout) -> (Vec<usize>, Vec<usize>) {
-    let mut quiet = Context::new(&NoFiles);
-    let mut hosts = |selection: &Selection| {
-        selection
-            .resolve(&layout.hosts, "hosts", "", &mut quiet)
-            .expect("the hosts of a checked scenario exist")
-    };
-    (hosts(&group.from), hosts(&group.to))
+/// The hosts of a group, by number.
+#[derive(Debug, Clone)]
+pub struct GroupHosts {
+    /// Those that send the data.
+    pub from: Vec<usize>,
+    /// Those that receive them.
+    pub to: Vec<usize>,
 }
 
-/// The (from, to) hosts of each flow of a group, of more than [`MOST_FLOWS`] only some more, in the order of the flows. Flows of requests go
+/// The two hosts of a flow, by number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Pair {
+    /// The one that sends the data.
+    pub from: usize,
+    /// The one that receives them.
+    pub to: usize,
+}
+
+impl GroupHosts {
+    /// The hosts of a group, where they exist; that they do not is reported elsewhere.
+    pub(crate) fn find(group: &Group, layout: &Layout) -> Option<Self> {
+        let mut quiet = Context::new(&NoFiles);
+        let mut hosts = |set: &Selection| set.resolve(&layout.hosts, "hosts", "", &mut quiet);
+        let (from, to) = (hosts(&group.from), hosts(&group.to));
+        Some(Self {
+            from: from?,
+            to: to?,
+        })
+    }
+
+    /// The hosts of a checked group.
+    pub fn of(group: &Group, layout: &Layout) -> Self {
+        Self::find(group, layout).expect("the hosts of a checked scenario exist")
+    }
+
+    /// The pairs of its flows: [`group_pairs`].
+    pub fn pairs(&self, group: &Group) -> Vec<Pair> {
+        group_pairs(group, &self.from, &self.to)
+    }
+
+    /// The first of each.
+    pub fn first(&self) -> Pair {
+        Pair {
+            from: self.from[0],
+            to: self.to[0],
+        }
+    }
+}
+
+/// The hosts of each flow of a group, of more than [`MOST_FLOWS`] only some more, in the order of the flows. Flows of requests go
 /// client by client. Poisson flows, incasts, lists and permutations know theirs later: pairs that cover
 /// all hosts stand for them.
-pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
+pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<Pair> {
     match group.workload {
         _ if group.workload.is_requests() => to
             .iter()
@@ -35,7 +73,7 @@ pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, u
                     .copied()
                     .filter(|&server| server != client)
                     .collect();
-                take(group.count, &servers, |server| (server, client))
+                take(group.count, &servers, |from| Pair { from, to: client })
             })
             .take(MOST_FLOWS + 1)
             .collect(),
@@ -45,7 +83,11 @@ pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, u
         Workload::Permutation(_) => round_robin(Count::Each, from, to),
         Workload::AllReduce(ref all) => {
             let edges = edges(&all.algorithm, from.len());
-            edges.into_iter().map(|(a, b)| (from[a], from[b])).collect()
+            let hosts = |edge: Pair| Pair {
+                from: from[edge.from],
+                to: from[edge.to],
+            };
+            edges.into_iter().map(hosts).collect()
         }
         _ => match group.pairs {
             Pairs::All => take(group.count, &every(from, to), |pair| pair),
@@ -56,15 +98,17 @@ pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<(usize, u
 
 /// Who sends to whom in an all-reduce of so many hosts, by their places. Of a tree first each host but
 /// the first to its parent, then each parent to it.
-pub fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<(usize, usize)> {
+pub fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<Pair> {
+    let edge = |(from, to)| Pair { from, to };
     match algorithm {
         Algorithm::Ring(_) if hosts < 2 => Vec::new(),
-        Algorithm::Ring(_) => (0..hosts).map(|host| (host, (host + 1) % hosts)).collect(),
+        Algorithm::Ring(_) => (0..hosts)
+            .map(|host| edge((host, (host + 1) % hosts)))
+            .collect(),
         Algorithm::Tree(tree) => {
             let up = (1..hosts).map(|host| (host, parent(host, tree.degree)));
-            up.clone()
-                .chain(up.map(|(child, parent)| (parent, child)))
-                .collect()
+            let down = up.clone().map(|(child, parent)| (parent, child));
+            up.chain(down).map(edge).collect()
         }
     }
 }
@@ -75,18 +119,29 @@ pub fn parent(host: usize, degree: u32) -> usize {
 }
 
 /// Each with every one but itself.
-fn every(from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
+fn every(from: &[usize], to: &[usize]) -> Vec<Pair> {
     from.iter()
-        .flat_map(|&a| to.iter().filter(move |&&b| a != b).map(move |&b| (a, b)))
+        .flat_map(|&from| to.iter().map(move |&to| Pair { from, to }))
+        .filter(|pair| pair.from != pair.to)
         .take(MOST_FLOWS + 1)
         .collect()
 }
 
 /// Each host of both sets in some pair, as far as it has another to meet.
-fn covering(from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
+pub(super) fn covering(from: &[usize], to: &[usize]) -> Vec<Pair> {
     let other = |host: usize, set: &[usize]| set.iter().copied().find(|&one| one != host);
-    let senders = from.iter().filter_map(|&a| Some((a, other(a, to)?)));
-    let receivers = to.iter().filter_map(|&b| Some((other(b, from)?, b)));
+    let senders = from.iter().filter_map(|&a| {
+        Some(Pair {
+            from: a,
+            to: other(a, to)?,
+        })
+    });
+    let receivers = to.iter().filter_map(|&b| {
+        Some(Pair {
+            from: other(b, from)?,
+            to: b,
+        })
+    });
     senders.chain(receivers).collect()
 }
 
@@ -104,7 +159,7 @@ fn take<T: Copy, U>(count: Count, all: &[T], make: impl Fn(T) -> U) -> Vec<U> {
 }
 
 /// Around both sets; where a host would meet itself, the next one stands in.
-fn round_robin(count: Count, from: &[usize], to: &[usize]) -> Vec<(usize, usize)> {
+fn round_robin(count: Count, from: &[usize], to: &[usize]) -> Vec<Pair> {
     let wanted = match count {
         Count::Each => from.len().max(to.len()),
         Count::Number(number) => number as usize,
@@ -114,7 +169,7 @@ fn round_robin(count: Count, from: &[usize], to: &[usize]) -> Vec<(usize, usize)
             let a = from[flow % from.len()];
             let b = to[flow % to.len()];
             let b = if a == b { to[(flow + 1) % to.len()] } else { b };
-            (a != b).then_some((a, b))
+            (a != b).then_some(Pair { from: a, to: b })
         })
         .collect()
 }
@@ -123,21 +178,25 @@ fn round_robin(count: Count, from: &[usize], to: &[usize]) -> Vec<(usize, usize)
 mod tests {
     use super::*;
 
+    fn pairs<const N: usize>(pairs: [(usize, usize); N]) -> Vec<Pair> {
+        pairs.map(|(from, to)| Pair { from, to }).to_vec()
+    }
+
     #[test]
     fn nobody_meets_itself() {
         let hosts = [0, 1, 2];
         assert_eq!(
             round_robin(Count::Each, &hosts, &hosts),
-            [(0, 1), (1, 2), (2, 0)]
+            pairs([(0, 1), (1, 2), (2, 0)])
         );
-        assert_eq!(every(&hosts, &[1]), [(0, 1), (2, 1)]);
+        assert_eq!(every(&hosts, &[1]), pairs([(0, 1), (2, 1)]));
     }
 
     #[test]
     fn more_flows_than_hosts_go_around() {
         assert_eq!(
             round_robin(Count::Number(3), &[0, 1], &[9]),
-            [(0, 9), (1, 9), (0, 9)]
+            pairs([(0, 9), (1, 9), (0, 9)])
         );
     }
 }

@@ -7,10 +7,8 @@ use std::rc::Rc;
 use incastle_units::Span;
 
 use crate::language::flows::{Group, Workload};
-use crate::text::context::Context;
-use crate::text::files::NoFiles;
 use crate::topology::layout::{End, Layout, Link};
-use crate::topology::pairs::group_pairs;
+use crate::topology::pairs::{GroupHosts, Pair, covering};
 
 /// Links by the node at either end.
 pub(crate) struct Routes<'a> {
@@ -61,13 +59,13 @@ impl<'a> Routes<'a> {
             if matches!((a, b), (End::Switch(_), End::Switch(_))) && link.is_down(at) {
                 continue;
             }
-            routes.enter(place, (a, b), [0, 1]);
-            routes.enter(place, (b, a), [1, 0]);
+            routes.enter(place, [a, b], [0, 1]);
+            routes.enter(place, [b, a], [1, 0]);
         }
         routes
     }
 
-    fn enter(&mut self, link: usize, (from, to): (End, End), [near, far]: [usize; 2]) {
+    fn enter(&mut self, link: usize, [from, to]: [End; 2], [near, far]: [usize; 2]) {
         let at = |end| PortAt { link, end };
         match (from, to) {
             (End::Host(host), _) => self.hosts[host] = Some((at(far), to)),
@@ -78,31 +76,27 @@ impl<'a> Routes<'a> {
 
     /// What the data of a group may pass; nothing where its hosts do not exist, which is told elsewhere.
     pub(crate) fn passed(&self, group: &Group) -> Passed {
-        let hosts = &self.layout.hosts;
-        let mut quiet = Context::new(&NoFiles);
-        let from = group.from.resolve(hosts, "hosts", "", &mut quiet);
-        let to = group.to.resolve(hosts, "hosts", "", &mut quiet);
         let mut passed = Passed::nothing(self.layout);
-        let (Some(from), Some(to)) = (from, to) else {
+        let Some(hosts) = GroupHosts::find(group, self.layout) else {
             return passed;
         };
         let mut demand = Demand::new();
         match &group.workload {
             // Anyone may send to anyone.
             Workload::Poisson(_) | Workload::RandomIncast(_) | Workload::Permutation(_) => {
-                self.meet(&from, &to, &mut demand, &mut passed);
+                self.meet(&hosts, &mut demand, &mut passed);
             }
             Workload::FlowList(list) => {
                 let numbers = self.layout.host_numbers();
                 for arrival in list.transfers.list() {
                     let ends = [&arrival.source, &arrival.destination];
-                    if let [Some(&a), Some(&b)] = ends.map(|name| numbers.get(name)) {
-                        self.pair((a, b), &mut demand, &mut passed);
+                    if let [Some(&from), Some(&to)] = ends.map(|name| numbers.get(name)) {
+                        self.pair(Pair { from, to }, &mut demand, &mut passed);
                     }
                 }
             }
             _ => {
-                for pair in group_pairs(group, &from, &to) {
+                for pair in hosts.pairs(group) {
                     self.pair(pair, &mut demand, &mut passed);
                 }
             }
@@ -115,12 +109,9 @@ impl<'a> Routes<'a> {
     }
 
     /// Each of one set with each of another.
-    fn meet(&self, from: &[usize], to: &[usize], demand: &mut Demand, passed: &mut Passed) {
-        let other = |host: usize, set: &[usize]| set.iter().copied().find(|&one| one != host);
-        for pair in from.iter().filter_map(|&a| Some((a, other(a, to)?))) {
-            self.pair(pair, demand, passed);
-        }
-        for pair in to.iter().filter_map(|&b| Some((other(b, from)?, b))) {
+    fn meet(&self, hosts: &GroupHosts, demand: &mut Demand, passed: &mut Passed) {
+        let GroupHosts { from, to } = hosts;
+        for pair in covering(from, to) {
             self.pair(pair, demand, passed);
         }
         let firsts: BTreeSet<usize> = from.iter().filter_map(|&a| self.first_switch(a)).collect();
@@ -139,8 +130,9 @@ impl<'a> Routes<'a> {
     }
 
     /// The links of both ends, and the last port.
-    fn pair(&self, (from, to): (usize, usize), demand: &mut Demand, passed: &mut Passed) {
-        let (Some((up, first)), Some((down, last))) = (self.hosts[from], self.hosts[to]) else {
+    fn pair(&self, pair: Pair, demand: &mut Demand, passed: &mut Passed) {
+        let (Some((up, first)), Some((down, last))) = (self.hosts[pair.from], self.hosts[pair.to])
+        else {
             return;
         };
         passed.links[up.link] = true;
