@@ -24,6 +24,7 @@ pub(super) struct Datagrams {
 }
 
 /// What flows share that together have a load.
+#[derive(Clone, Copy)]
 pub(super) struct Share {
     /// The bytes per second that a load of 1 means.
     pub(super) capacity: f64,
