@@ -315,6 +315,7 @@ mod tests {
     fn the_edges_of_a_tree_are_its_streams() {
         let degree = 2;
         let found = edges(&Algorithm::Tree(Tree { degree }), 4);
+        let found: Vec<(usize, usize)> = found.iter().map(|edge| (edge.from, edge.to)).collect();
         assert_eq!(found, [(1, 0), (2, 0), (3, 1), (0, 1), (0, 2), (1, 3)]);
     }
 
