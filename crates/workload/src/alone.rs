@@ -8,10 +8,11 @@ use incastle_units::{Bytes, Time};
 
 use crate::barrier::{Asking, Client};
 use crate::bulk::Bulk;
+use crate::hosts::HostPair;
 use crate::journal::Journal;
 use crate::journal::TransferKind;
 use crate::paths::Paths;
-use crate::plan::{HostPair, Plan};
+use crate::plan::Plan;
 use crate::stack::Stack;
 use incastle_scenario::language::flows::{Group, Size, Workload};
 

@@ -4,9 +4,10 @@ use incastle_engine::core::{EndpointIndex, FlowIndex, Side};
 use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
+use crate::hosts::HostPair;
 use crate::journal::TransferKind;
 use crate::journal::{FlowNote, Transfer, TransferNote};
-use crate::plan::{HostPair, Plan, wanted};
+use crate::plan::{Plan, wanted};
 use incastle_scenario::language::flows::Size;
 
 /// More bytes than any run can send.

@@ -13,10 +13,10 @@ use incastle_units::{Bytes, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::group::GroupContext;
+use crate::hosts::HostPair;
 use crate::interarrival::Interarrival;
 use crate::journal::TransferKind;
 use crate::journal::{Journal, Transfer, TransferNote};
-use crate::plan::HostPair;
 use crate::transfers::{News, Transfers};
 use incastle_scenario::language::flows::{self, Count};
 use incastle_scenario::topology::pairs::GroupHosts;

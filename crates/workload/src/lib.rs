@@ -14,6 +14,7 @@ mod barrier;
 mod bulk;
 mod datagrams;
 mod group;
+mod hosts;
 mod incast;
 mod interarrival;
 mod journal;
@@ -32,9 +33,9 @@ mod transfers;
 
 pub use alone::Alone;
 pub use applications::{Recruit, applications};
+pub use hosts::HostPair;
 pub use journal::{FlowNote, Journal, Notes, TransferKind, TransferNote};
 pub use openings::{Opening, data_end, openings};
 pub use paths::Paths;
-pub use plan::HostPair;
 pub use replay::{Arrivals, Replay, Row};
 pub use stack::Stack;

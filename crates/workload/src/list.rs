@@ -10,8 +10,8 @@ use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::group::GroupContext;
+use crate::hosts::HostPair;
 use crate::open_loop::{OpenLoop, Start};
-use crate::plan::HostPair;
 use crate::transfers::{News, Transfers};
 use incastle_scenario::language::dependence::Dependence;
 use incastle_scenario::language::flows;

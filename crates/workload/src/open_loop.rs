@@ -2,7 +2,7 @@
 
 use incastle_units::{Bytes, Time};
 
-use crate::plan::HostPair;
+use crate::hosts::HostPair;
 
 /// A workload whose transfers begin at instants of their own.
 pub(super) trait OpenLoop {

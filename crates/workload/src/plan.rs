@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use incastle_engine::core::{EndpointIndex, HostIndex};
+use incastle_engine::core::EndpointIndex;
 use incastle_engine::flow::Actions;
 use incastle_scenario::language::selection::{Name, Selection};
-use incastle_scenario::topology::pairs::Pair;
 use incastle_units::{Span, Time};
 
+use crate::hosts::HostPair;
 use crate::journal::Journal;
 use crate::stack::Stack;
 
@@ -28,33 +28,6 @@ pub(crate) struct Plan {
     pub(crate) recorded: bool,
     pub(crate) stack: Arc<Stack>,
     pub(crate) journal: Journal,
-}
-
-/// The two hosts of a flow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HostPair {
-    /// The one that sends the data; of a connection the one that opens it.
-    pub from: HostIndex,
-    /// The other.
-    pub to: HostIndex,
-}
-
-impl From<Pair> for HostPair {
-    fn from(pair: Pair) -> Self {
-        Self {
-            from: HostIndex::from_index(pair.from),
-            to: HostIndex::from_index(pair.to),
-        }
-    }
-}
-
-impl From<HostPair> for Pair {
-    fn from(pair: HostPair) -> Self {
-        Self {
-            from: pair.from.index(),
-            to: pair.to.index(),
-        }
-    }
 }
 
 /// Which flows of a group a probe looks at.

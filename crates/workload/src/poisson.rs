@@ -7,9 +7,9 @@ use incastle_units::{Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::group::GroupContext;
+use crate::hosts::HostPair;
 use crate::interarrival::Interarrival;
 use crate::open_loop::{OpenLoop, Start};
-use crate::plan::HostPair;
 use crate::transfers::Transfers;
 use incastle_scenario::language::flows;
 use incastle_scenario::language::sizes::Sizes;

@@ -7,7 +7,8 @@ use incastle_engine::core::Side;
 use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_units::{Span, Time};
 
-use crate::plan::{HostPair, wanted};
+use crate::hosts::HostPair;
+use crate::plan::wanted;
 use crate::stack::Stack;
 
 /// A transfer.

@@ -8,8 +8,8 @@ use incastle_engine::flow::{Actions, FlowSpec, Framing, TransportSpec, UdtStart}
 use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Rate, Span};
 
+use crate::hosts::HostPair;
 use crate::paths::Paths;
-use crate::plan::HostPair;
 use incastle_scenario::language::transport::{Kind, Transport};
 use incastle_scenario::language::wire::{UDP_HEADERS, WireFormat};
 use incastle_scenario::topology::pairs::Pair;

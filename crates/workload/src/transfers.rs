@@ -8,8 +8,9 @@ use incastle_engine::flow::{Actions, Notice};
 use incastle_units::{Bytes, Span, Time};
 
 use crate::group::GroupContext;
+use crate::hosts::HostPair;
 use crate::journal::Transfer;
-use crate::plan::{HostPair, Plan, Watch, wanted};
+use crate::plan::{Plan, Watch, wanted};
 use incastle_scenario::topology::pairs::Pair;
 
 /// All such flows of a group.

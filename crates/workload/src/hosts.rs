@@ -1,0 +1,31 @@
+//! The two hosts of a flow, as the engine numbers them.
+
+use incastle_engine::core::HostIndex;
+use incastle_scenario::topology::pairs::Pair;
+
+/// The two hosts of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HostPair {
+    /// The one that sends the data; of a connection the one that opens it.
+    pub from: HostIndex,
+    /// The other.
+    pub to: HostIndex,
+}
+
+impl From<Pair> for HostPair {
+    fn from(pair: Pair) -> Self {
+        Self {
+            from: HostIndex::from_index(pair.from),
+            to: HostIndex::from_index(pair.to),
+        }
+    }
+}
+
+impl From<HostPair> for Pair {
+    fn from(pair: HostPair) -> Self {
+        Self {
+            from: pair.from.index(),
+            to: pair.to.index(),
+        }
+    }
+}
