@@ -2,12 +2,14 @@
 """Checks that files, functions, folders and crates stay small, and that imports have no circle.
 
 Lines of Rust are counted without tests; clippy.toml limits Rust's functions. Each paper counts as a
-folder. Imports for type checkers alone are no part of a circle.
+folder. Imports for type checkers alone are no part of a circle. Crates without examples in their
+documentation skip rustdoc's tests (doctest = false), which takes seconds each.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections import Counter
 from graphlib import CycleError, TopologicalSorter
@@ -24,6 +26,11 @@ def rust_lines(path: Path) -> int:
     return len(
         path.read_text(encoding="utf-8").partition("\n#[cfg(test)]\nmod tests {")[0].splitlines()
     )
+
+
+def manifest_of(path: Path) -> Path:
+    """Return the manifest of a source file's crate."""
+    return ROOT.joinpath(*path.relative_to(ROOT).parts[:2], "Cargo.toml")
 
 
 def folder_of(module: tuple[str, ...]) -> str:
@@ -87,6 +94,13 @@ def main() -> None:
         for (kind, limit), counter in sizes.items()
         for name, lines in counter.items()
         if lines > limit
+    ]
+    found += [
+        f"{path.relative_to(ROOT)}: an example, but its crate has doctest = false"
+        for path in (ROOT / "crates").glob("*/src/**/*.rs")
+        if "bin" not in path.parts  # a program's documentation is never run
+        and re.search(r"^ *//[/!] *```", path.read_text(encoding="utf-8"), re.MULTILINE)
+        and "doctest = false" in manifest_of(path).read_text(encoding="utf-8")
     ]
     try:
         TopologicalSorter(arrows).prepare()
