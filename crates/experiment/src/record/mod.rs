@@ -11,7 +11,7 @@ pub(crate) mod timeouts;
 use incastle_engine::core::PortIndex;
 use incastle_engine::flow::FlowRecord;
 use incastle_engine::network::Network;
-use incastle_engine::probe::Recorder;
+use incastle_engine::probe::{Boundary, Probe, Recorder};
 use incastle_engine::{AllPartitions, Simulation, finish};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::flows::Stop;
@@ -98,6 +98,17 @@ impl Finished {
     }
 }
 
+/// Ends the measured interval of a run that ended before it did: at that instant every queue has had its last length
+/// since its last change.
+fn end_interval(recorder: &mut Recorder, interval: Interval, now: Time) {
+    if now < interval.from {
+        recorder.measuring(now, Boundary::Begin);
+    }
+    if now <= interval.to {
+        recorder.measuring(now, Boundary::End);
+    }
+}
+
 /// A finished run.
 pub(crate) struct Record<'a> {
     pub(crate) scenario: &'a Scenario,
@@ -139,9 +150,10 @@ impl<'a> Record<'a> {
             now,
             counted,
             network,
-            recorder,
+            mut recorder,
             flows,
         } = finished;
+        end_interval(&mut recorder, passed.interval, now);
         let of_ports = |count: fn(&Network, PortIndex) -> u64| -> u64 {
             network.ports().map(|port| count(&network, port)).sum()
         };

@@ -1,8 +1,9 @@
 //! `[run] stop = "when-done"`: a run ends at the instant at which its finite work is done.
 
-use incastle_experiment::Output;
+use incastle_experiment::{Output, Overseer, simulate};
+use incastle_units::Time;
 
-use crate::common::{STAR, assert_near, parse, real, result, run, scenario};
+use crate::common::{STAR, assert_near, parse, real, result, run, scenario, text};
 
 const DONE: (&str, &str) = ("run.stop", "when-done");
 
@@ -40,6 +41,36 @@ fn means_are_over_the_time_that_was_simulated() {
     let busiest = real(&output, "links", "utilisation");
     let busiest = busiest.into_iter().fold(0.0, f64::max);
     assert!(busiest > 0.6, "{busiest}");
+}
+
+/// Ends a run at its first look, after 100,000 events.
+struct Interrupting;
+
+impl Overseer for Interrupting {
+    fn goes_on(&self, _: Time) -> bool {
+        false
+    }
+}
+
+#[test]
+fn every_queue_has_a_length_until_the_end_of_the_run() {
+    let done = result(&format!("{STAR}{ONE}"), &[DONE, ("run.duration", "1 s")]);
+    let long = scenario(
+        &format!("{STAR}{ONE}"),
+        &[("flows.one.size", "1 GB"), ("run.duration", "9 s")],
+    );
+    let interrupted = simulate(&long, &Interrupting).expect("runs");
+    assert!(interrupted.interrupted);
+    for output in [done, interrupted] {
+        let ports = text(&output, "queues", "port");
+        let seconds = real(&output, "queues", "seconds");
+        let spans = ports
+            .iter()
+            .zip(seconds)
+            .filter(|(port, _)| **port == ports[0]);
+        let observed: f64 = spans.map(|(_, span)| span).sum();
+        assert_near(observed, output.totals.simulated_s, 1e-12);
+    }
 }
 
 #[test]
