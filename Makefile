@@ -44,7 +44,7 @@ reproduce: setup ## every shipped paper: figures, claims, report/index.html
 check: setup ## formatting, lints, types, and unit tests of what changed
 	@$(BIN)/python scripts/check_changed.py
 
-test: $(VENV)/.packages ## every kind of check; the last line counts
+test: $(VENV)/.packages ## the quick checks; the last line counts
 	@scripts/system.sh --if-possible
 	@$(MAKE) --no-print-directory -j2 setup rust-tests
 	@$(BIN)/python scripts/test.py

@@ -1,7 +1,7 @@
 # ruff: noqa: INP001
 """Runs the checks of Incastle, one after the other, and counts.
 
-There are two tiers: `quick` (`make test`) has every kind of check, `full` (`make test-all` runs it
+There are two tiers: `quick` (`make test`) and `full` (`make test-all` runs it
 after the quick one) the full counts of random inputs, what needs long builds, and slow tests.
 
 Each report is read: cargo's `test result` lines, pytest's JUnit file. A check without tests

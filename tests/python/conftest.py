@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 # then wait for ever.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# As in Rust: INCASTLE_TESTS=full runs all examples. Time limits would depend on other programs.
-for name, examples in {"quick": 25, "full": 100}.items():
-    settings.register_profile(
-        name,
-        max_examples=examples,
-        deadline=None,
-        suppress_health_check=[HealthCheck.too_slow],
-    )
-settings.load_profile(os.environ.get("INCASTLE_TESTS", "quick"))
+# As in Rust: INCASTLE_TESTS=full runs all examples, a number that many. Time limits would depend
+# on other programs.
+COUNT = os.environ.get("INCASTLE_TESTS", "quick")
+settings.register_profile(
+    "incastle",
+    max_examples=int(COUNT) if COUNT.isdigit() else {"quick": 25, "full": 100}[COUNT],
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("incastle")
 
 SMALL = """\
 name = "small"

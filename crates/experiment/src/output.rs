@@ -90,7 +90,7 @@ pub struct Totals {
     pub marks: u64,
     /// Congestion notifications sent by switches.
     pub cnms: u64,
-    /// Datagrams send_buffer_drops by full send buffers.
+    /// Datagrams and writes that found a full send buffer.
     pub send_buffer_drops: u64,
     /// Segments sent again.
     pub retransmissions: u64,

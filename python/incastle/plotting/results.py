@@ -1,6 +1,6 @@
 """`incastle plot`: one picture of one result.
 
-Each kind draws one table against time, or its distribution, in the style of `figures`. What this
+Each kind draws one table against time, or its distribution, in the style of `style`. What this
 leaves out: comparing results; see `Result` and polars.
 """
 

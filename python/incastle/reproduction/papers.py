@@ -1,8 +1,8 @@
 """The papers that Incastle ships, and the parts that every one of them has.
 
-A paper is a package in this folder whose `PAPER` tells what to run, what to measure and what to
-draw. `incastle reproduce` finds it by itself: adding a paper touches this folder alone. A
-comparison of ours is one, too, without a document and claims. Its files:
+A paper is a package in `incastle.papers` whose `PAPER` names what to run, what to measure and what
+to draw. `incastle reproduce` finds it there: adding a paper touches that folder alone. A
+comparison is a paper without a document and claims. Its files:
 
 - `paper.toml`: title, source, parameters, and where the reproduction departs from the document;
 - `claims.toml`, `reasons.toml`: see `incastle.reproduction.claims`;

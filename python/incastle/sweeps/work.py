@@ -40,7 +40,7 @@ class Work:
     Attributes:
         dataset: where results are written.
         kept: its directory, or None if that goes at the end.
-        place: does runs: `Threads`, or the `Workers` of `on_dask`.
+        place: does runs: `Threads`, or the `Workers` of `cluster.sweeps`.
         progress: called with the state whenever it changes.
         state: how far the work has come.
         failures: the runs that gave no result.
