@@ -17,7 +17,7 @@ pub struct Path {
 /// bytes, of which the last may have fewer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Batch<'a> {
-    /// Each is [`HEADER_BYTES`] of room, the text, and [`TAG_BYTES`](crate::TAG_BYTES) of room.
+    /// Each is [`HEADER_BYTES`](crate::HEADER_BYTES) of room, the text, and [`TAG_BYTES`](crate::TAG_BYTES) of room.
     pub bytes: &'a mut [u8],
     /// Bytes of all but the last.
     pub segment: usize,
