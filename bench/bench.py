@@ -3,7 +3,7 @@
     .venv/bin/python bench/bench.py [--repeats N] [--without-ns3] [--print]
 
 ns-2 takes part where it is installed (Debian: ns2). ns-3's wheel is downloaded the first time, as
-for `make bench-ns3`. Nothing is asserted; README.md beside this file tells the method.
+for `make bench-ns3`. Nothing is asserted; README.md in this folder describes the method.
 """
 
 from __future__ import annotations
@@ -72,9 +72,10 @@ def ns3() -> Path:
 
 def versions(found: Sequence[engines.Engine]) -> dict[str, str]:
     """Give the versions of what was measured."""
-    known = {"Incastle": f"{ic.__version__}, commit {said('git', 'rev-parse', '--short', 'HEAD')}"}
+    commit = output_of("git", "rev-parse", "--short", "HEAD")
+    known = {"Incastle": f"{ic.__version__}, commit {commit}"}
     known["its build"] = "release, link-time optimization"
-    known["Rust"] = said("rustc", "--version").removeprefix("rustc ")
+    known["Rust"] = output_of("rustc", "--version").removeprefix("rustc ")
     known["Python"] = platform.python_version()
     for one in found:
         if isinstance(one, engines.Ns2):
@@ -85,8 +86,8 @@ def versions(found: Sequence[engines.Engine]) -> dict[str, str]:
     return known
 
 
-def said(*command: str) -> str:
-    """Give what a program says, or "unknown"."""
+def output_of(*command: str) -> str:
+    """Return what a program prints, or "unknown"."""
     try:
         done = subprocess.run(command, cwd=HERE, capture_output=True, text=True, check=True)
     except (OSError, subprocess.CalledProcessError):

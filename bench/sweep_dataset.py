@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How dear a large sweep is to read: time and memory of `Sweep.load`, in a process of its own.
+"""What it costs to read a large sweep: time and memory of `Sweep.load`, in a separate process.
 
 The dataset is made as a sweep makes it, part by part, of rows that are drawn by chance: the columns
 are those of a run of the incast example. Simulating them would take hours and change nothing here.
@@ -90,7 +90,7 @@ class _Run:
 
 
 def measure(directory: Path, verify: str) -> dict[str, float | str]:
-    """Load a dataset in a process of its own."""
+    """Load a dataset in a separate process."""
     program = [sys.executable, "-c", LOADING, str(directory), verify]
     done = subprocess.run(program, check=True, capture_output=True, text=True)
     answer: dict[str, float | str] = json.loads(done.stdout)
@@ -111,11 +111,11 @@ def main() -> None:
         took = time.perf_counter() - start
         print(f"{runs:,} runs written in {took:.1f} s: {len(files)} files, {size / 1e6:.1f} MB")
         for verify in ("verify", "trust"):
-            told = measure(place, verify)
+            found = measure(place, verify)
             print(
-                f"{verify}: import {told['import_s']:.2f} s, load {told['load_s']:.2f} s, peak "
-                f"{told['peak_bytes'] / 1e6:.0f} MB, {told['rows']:,} x {told['columns']}: "
-                f"{told['repr']}"
+                f"{verify}: import {found['import_s']:.2f} s, load {found['load_s']:.2f} s, peak "
+                f"{found['peak_bytes'] / 1e6:.0f} MB, {found['rows']:,} x {found['columns']}: "
+                f"{found['repr']}"
             )
 
 

@@ -5,7 +5,7 @@
 24 fabrics that one event loop holds: 256 and 1024 hosts, loads 0.3 and 0.6 of the busiest tier,
 three size distributions, oversubscription 1 and 4. Each is simulated as a whole, estimated with
 every link, and the larger ones estimated with some of the links that are alike. Writes results.csv
-and results.json beside itself, and prints the table of docs/validation.md.
+and results.json to its own folder, and prints the table of docs/validation.md.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parent
 
 LINKS = 60
-"""Of links that are alike, so many at the most are simulated in the second estimate."""
+"""Maximum number of equal links that the second estimate simulates."""
 
 LARGE = 1024
-"""The second estimate is made of networks with so many hosts."""
+"""Hosts of the networks that have the second estimate."""
 
 FLOWS = {"websearch": 25_000, "datamining": 10_000, "hadoop": 100_000}
-"""About so many flows: enough for queues and long flows to reach their steady state."""
+"""Approximate number of flows: enough for queues and long flows to reach their steady state."""
 
 MEAN_BYTES = {"websearch": 1.7e6, "datamining": 7.4e6, "hadoop": 1.2e5}
 """About the means of the distributions, for the length of the runs alone."""
@@ -142,10 +142,10 @@ def compare(case: Case) -> tuple[list[dict[str, Any]], dict[str, Any]]:
             strict=True,
         ):
             row = rows.setdefault(
-                of_run["least_bytes"],
+                of_run["min_bytes"],
                 {
                     "case": case.name,
-                    "least_bytes": of_run["least_bytes"],
+                    "min_bytes": of_run["min_bytes"],
                     "flows": of_run["completed"],
                 },
             )
@@ -169,7 +169,7 @@ def table(rows: list[dict[str, Any]]) -> str:
         "|---|---|---|---|---|---|",
     ]
     for case in dict.fromkeys(row["case"] for row in rows):
-        of = {row["least_bytes"]: row for row in rows if row["case"] == case}
+        of = {row["min_bytes"]: row for row in rows if row["case"] == case}
         cells = [cell(of.get(least)) for least in classes]
         lines.append(f"| {case} | " + " | ".join(cells) + " |")
     return "\n".join(lines)

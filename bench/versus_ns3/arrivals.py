@@ -1,7 +1,7 @@
 """Lists of transfers that both simulators replay: a slice of the cluster benchmark, and long flows.
 
 The benchmark itself asks and answers over connections that persist. One-way transfers are what both
-sides have, so every request and every answer becomes one, with a connection of its own. An answer
+sides have, so every request and every answer becomes one, with a separate connection. An answer
 begins a fixed time after its request, whatever became of that: about an idle round trip.
 """
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 HEADER = "start_s,source,destination,bytes"
 ANSWER_AFTER_S = 150e-6
 REQUEST_BYTES = 1600
-"""Of the cluster benchmark's queries, whose scenario says the same."""
+"""Size of a request of the cluster benchmark's queries, as in its scenario."""
 ENDLESS_BYTES = 10**14
 """More than any of these links carries in a run."""
 

@@ -2,7 +2,7 @@
 // A. Loukissas, A. Vahdat, SIGCOMM 2008). Between points, with a RED discipline at each port of a switch and a
 // device's queue alone at hosts.
 //
-// Leaves out: equal ports by anything but sender and receiver, so that all flows between two hosts take one way.
+// Leaves out: equal ports by anything but sender and receiver, so that all flows between two hosts take one path.
 
 #pragma once
 

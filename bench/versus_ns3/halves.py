@@ -37,7 +37,7 @@ class Run:
     Attributes:
         wall_s, user_s: time of the clock and of the processor. Incastle: from building the
             network to result tables. ns-3: inside Simulator::Run alone.
-        packet_hops: packets of any kind that a link delivered; 0 where ns-3 was not asked to count.
+        packet_hops: packets of any kind that a link delivered; 0 where ns-3 did not count them.
         received_bytes: application bytes from the beginning of the measurement on; of Incastle only
             where the scenario records goodput.
         mean_queue: packets that wait at the receiver's port, on average over the measurement.
@@ -57,7 +57,7 @@ class Run:
 
 
 def incastle(folder: Path) -> Run:
-    """Run a scenario on Incastle, in a process of its own."""
+    """Run a scenario on Incastle, in a separate process."""
     command = [sys.executable, str(Path(__file__)), str(folder)]
     return Run(**json.loads(must(command, "the half of Incastle")))
 
@@ -107,7 +107,7 @@ def prepare_ns3() -> None:
 
 
 def must(command: list[str], what: str) -> str:
-    """Run a command and return what it printed; say what failed, and leave, where it does."""
+    """Run a command and return what it printed; exit with an error that names what failed."""
     try:
         done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=False)
     except FileNotFoundError as error:

@@ -1,7 +1,7 @@
 // Replays a list of transfers over a star or a fat tree in ns-3: hosts, switches, DCTCP, marking by one threshold.
 //
 // The other half of bench/versus_ns3/run.py, which runs the same list on Incastle with the same parameters
-// (README.md beside this file says what cannot be made equal). Every transfer has a TCP connection of its own,
+// (README.md in this folder lists what cannot be made equal). Every transfer has a separate TCP connection,
 // with handshake and FIN. All of `bench/versus_ns3` goes through this one program: long flows are a list of
 // transfers that outlast the run. fabric.h has the networks.
 //
@@ -86,7 +86,7 @@ Parse(int argc, char* argv[])
     line.AddValue("mss", "payload bytes of a full segment", s.mss);
     line.AddValue("initialWindow", "segments", s.initialWindow);
     line.AddValue("receiveWindow", "bytes", s.receiveWindow);
-    line.AddValue("ackEvery", "one ACK for so many segments", s.ackEvery);
+    line.AddValue("ackEvery", "one ACK for this many segments", s.ackEvery);
     line.AddValue("ackDelay", "the longest that an ACK is delayed", s.ackDelay);
     line.AddValue("minRto", "least and initial retransmission timeout", s.minRto);
     line.AddValue("rtoTick", "granularity of the retransmission timer", s.rtoTick);
@@ -174,7 +174,7 @@ SetDefaults(const Settings& s)
     tcp("TcpDctcp::DctcpAlphaOnInit", DoubleValue(s.initialAlpha));
 
     // A threshold: the instantaneous queue decides, everything from it on is marked. A packet waits in the
-    // device beside those in the discipline, so that "K or more in the discipline" is "more than K wait".
+    // device besides those in the discipline, so that "K or more in the discipline" is "more than K wait".
     tcp("RedQueueDisc::MinTh", DoubleValue(s.markAbove));
     tcp("RedQueueDisc::MaxTh", DoubleValue(s.markAbove));
     tcp("RedQueueDisc::QW", DoubleValue(1.0));

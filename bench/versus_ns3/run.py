@@ -3,7 +3,7 @@
     .venv/bin/python bench/versus_ns3/run.py [cluster|star] [--seconds S]
 
 `cluster` is a slice of the cluster benchmark of the paper dctcp, `star` long flows whose queue and
-goodput are compared as well. Nothing is asserted; README.md beside this file tells the method.
+goodput are compared as well. Nothing is asserted; README.md in this folder describes the method.
 """
 
 from __future__ import annotations

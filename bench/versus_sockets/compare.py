@@ -1,4 +1,4 @@
-"""DCUDP on real sockets through a bottleneck in user space, beside the simulator.
+"""DCUDP on real sockets through a bottleneck in user space, compared with the simulator.
 
     .venv/bin/python bench/versus_sockets/compare.py [--runs N] [--seeds N]
         [--out FILE] [--figure FILE]
@@ -78,7 +78,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Times:
-    """What this machine takes for an idle round trip, beyond what the network says."""
+    """What this machine takes for an idle round trip, beyond the delays of the network."""
 
     # The round trip from ACK to ACK2, and by how much round trips exceed the least of them.
     round_trip_us: float
@@ -86,7 +86,8 @@ class Times:
 
     def changes(self) -> list[tuple[str, str]]:
         """Return what gives the simulator's hosts and links the same."""
-        # A packet each way, late by U(0, jitter): in the mean round trips exceed the least by it.
+        # One packet in each direction, delayed by U(0, jitter): round trips exceed their minimum by
+        # the jitter on average.
         one_way = (self.round_trip_us - self.jitter_us - ACK_AND_ACK2_US) / 2
         return [
             ("host.jitter_applies_to", "all"),

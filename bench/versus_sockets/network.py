@@ -30,11 +30,11 @@ Report = dict[str, Any]
 
 
 class UnavailableError(Exception):
-    """Something is missing on this machine; the message says what."""
+    """Something is missing on this machine; the message names it."""
 
 
 def ip(*words: str) -> None:
-    """Run `ip`; a refusal says that this machine cannot do it."""
+    """Run `ip`; raise an error where this machine does not permit it."""
     program = shutil.which("ip")
     if program is None:
         raise UnavailableError("needs ip (Debian: iproute2; make system)")

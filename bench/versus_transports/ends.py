@@ -1,4 +1,4 @@
-"""Runs the two programs of a measurement, and tells what they cost.
+"""Runs the two programs of a measurement, and measures what they cost.
 
 Costs are counted alike for all programs: processor time as the kernel charges it to the process,
 all threads; memory at its peak (`VmHWM`). What the kernel does elsewhere is counted by machine.py.
@@ -93,19 +93,19 @@ class Process:
                 return
 
     def close(self) -> None:
-        """End it, and forget what it said."""
+        """End it, and discard what it printed."""
         self.end()
         self.output.close()
         self.errors.close()
 
-    def said(self) -> str:
+    def printed(self) -> str:
         """Return what it has printed."""
         return whole(self.output)
 
     def complaint(self) -> str:
         """Return the last line of what it wrote to its standard error, else of its output."""
-        lines = (whole(self.errors) or self.said()).strip().splitlines()
-        return lines[-1] if lines else "nothing was said"
+        lines = (whole(self.errors) or self.printed()).strip().splitlines()
+        return lines[-1] if lines else "nothing was printed"
 
     def cost(self) -> Cost:
         """Return what it used, after its end."""
@@ -121,7 +121,7 @@ class Process:
 
 
 def whole(file: IO[bytes]) -> str:
-    """Read a file that somebody else writes, without moving where he writes."""
+    """Read a file that another process writes, without moving its position."""
     return os.pread(file.fileno(), os.fstat(file.fileno()).st_size, 0).decode(errors="replace")
 
 
@@ -135,8 +135,8 @@ def measured(
     with contextlib.ExitStack() as stack:
         waiting = started(stack, server, environment)
         end = time.monotonic() + READY_S
-        # Whoever is ready says so in a line.
-        while "\n" not in waiting.said():
+        # A server that is ready prints a line.
+        while "\n" not in waiting.printed():
             if waiting.ended() or time.monotonic() > end:
                 raise FailedError(f"the server: {waiting.complaint()}")
             time.sleep(POLL_S)
@@ -153,7 +153,7 @@ def measured(
         waiting.end()
         meanwhile = meter.stop(calling.cpu_s + waiting.cpu_s)
         costs = calling.cost(), waiting.cost()
-        return Outcome(calling.said(), waiting.said(), *costs, meanwhile)
+        return Outcome(calling.printed(), waiting.printed(), *costs, meanwhile)
 
 
 def started(

@@ -1,4 +1,4 @@
-"""Two network namespaces joined by a veth pair, with the offloads and losses that are asked for.
+"""Two network namespaces joined by a veth pair, with the requested offloads and losses.
 
 Nothing outside of them changes; they, and so the pair, are gone when the laboratory closes. What a
 killed run has left is removed by the next one.
@@ -123,7 +123,7 @@ def remove_left() -> None:
 
 
 def must(command: list[str]) -> str:
-    """Run a command and return what it printed; leave with what it said where it fails."""
+    """Run a command and return what it printed; exit with its error where it fails."""
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}: {done.stderr.strip()}")

@@ -1,4 +1,4 @@
-"""What the machine is, and what it does during a measurement beside the two programs."""
+"""What the machine is, and what it does during a measurement besides the two programs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def machine_seconds() -> tuple[float, float]:
 
 
 def programs_seconds() -> float:
-    """Return what all programs used, those that ended by way of their parents."""
+    """Return what all programs used, those that ended through their parents."""
     total = 0
     for path in Path("/proc").glob("[0-9]*/stat"):
         try:

@@ -1,4 +1,4 @@
-"""One measurement: what was asked, what came out, as a record for the JSON file."""
+"""One measurement: its parameters and its results, as a record for the JSON file."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Record:
     """What is not measured is absent.
 
     Attributes:
-        transport, how, offloads, loss: what was asked.
+        transport, how, offloads, loss: the parameters.
         gbit_s: goodput, as the receiver saw it.
         gigabytes: how much that was.
         lost: share of what was sent and did not arrive, where it need not.
         packet_bytes: mean size of what crossed the link towards the receiver.
         sender_cpu_s, receiver_cpu_s, kernel_cpu_s: processor time of both programs, and of the
-            kernel beside them.
+            kernel besides them.
         sender_bytes, receiver_bytes: memory at its peak.
         pings, p50_us, p99_us: of round trips, and how many they were.
         others, stolen: shares of the machine's time that went elsewhere.

@@ -29,7 +29,7 @@ def everything(document: dict[str, Any], records: list[Record]) -> str:
     parts.append(f"### Round trips of 64 B\n\n{table(PINGS, pings)}")
     lossy = [one for one in records if one.loss > 0]
     if lossy:
-        share = f"{lossy[0].loss:.0%} of all packets lost, both ways, offloads off"
+        share = f"{lossy[0].loss:.0%} of all packets lost in both directions, offloads off"
         parts.append(f"### {share}\n\n{table(LOSSY, lossy)}")
     failures = sorted(
         {f"{one.transport}, {one.how}: {one.failure}" for one in records if one.failure}

@@ -20,7 +20,7 @@ ROOT = HERE.parents[1]
 WORK = HERE / "work"
 PORT = "9000"
 CAPACITY = "40 Gbit/s"
-"""What ours is told of the interface: a veth pair has no rate, and calls itself 10 Gbit/s."""
+"""The capacity for Incastle's transports: a veth pair has no rate, and reports 10 Gbit/s."""
 COMPILER = ("c++", "-std=c++17", "-O2", "-Wall", "-Wextra", "-Werror")
 PASSPHRASE = {"PEER_PASSPHRASE": "a passphrase of this benchmark"}
 
@@ -76,7 +76,7 @@ class Transport:
         return [str(WORK / self.part), "serve", ADDRESSES["receiver"], PORT]
 
     def client(self, how: str, amount: str) -> list[str]:
-        """Return the command of a client: `send` for so many seconds, or so many times `ping`."""
+        """Return the command of a client: `send` for `amount` seconds, or `amount` times `ping`."""
         return [str(WORK / self.part), how, ADDRESSES["receiver"], PORT, amount]
 
     def goodput(self, outcome: Outcome) -> Goodput:
@@ -146,7 +146,7 @@ class Ours(Transport):
         return [str(WORK / "dcudp"), command, address, "--json", *words, *self._common()]
 
     def goodput(self, outcome: Outcome) -> Goodput:
-        """Read what the receiver told."""
+        """Read what the receiver reports."""
         found = json.loads(outcome.client_output)
         if found["control"] != self.control:
             raise FailedError(f"the control {found['control']} was run")
@@ -246,9 +246,9 @@ def attempt(command: list[str], folder: Path) -> str | None:
 
 
 def last_line(text: str) -> str:
-    """Return the line that says most."""
+    """Return the first line with an error, else the first line."""
     lines = [line for line in text.splitlines() if "rror" in line] or text.splitlines()
-    return lines[0].strip() if lines else "failed, and said nothing"
+    return lines[0].strip() if lines else "failed, and printed nothing"
 
 
 def versions() -> dict[str, str]:

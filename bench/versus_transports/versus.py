@@ -1,9 +1,9 @@
-"""Measures DCUDP and UDT of ours beside other transports, one after the other, on this machine.
+"""Measures Incastle's DCUDP and UDT and other transports, one after the other, on this machine.
 
     python3 bench/versus_transports/versus.py [--quick] [--only NAME ...] [--out FILE]
 
 Prints tables in Markdown and writes every single measurement as JSON. What is not installed is left
-out, and said. Nothing is asserted; README.md beside this file tells the method. Needs root.
+out, with a message. Nothing is asserted; README.md in this folder describes the method. Needs root.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ class Result:
     def completions(self, sizes: Sequence[int] = completions.SIZE_CLASSES) -> pl.DataFrame:
         """Summarise the FCTs of the transfers that began in the measured interval.
 
-        By group, kind and size class: group, kind, least_bytes (the class: from this to the next of
+        By group, kind and size class: group, kind, min_bytes (the class: from this to the next of
         `sizes`), begun, completed, unfinished, and mean_s, median_s, p95_s, p99_s, p99_9_s; with
         [measure] slowdown also slowdown_mean, slowdown_median, slowdown_p95, slowdown_p99,
         slowdown_p99_9. Each statistic has two more columns, its ends, such as p99_low_s and

@@ -162,7 +162,9 @@ def test_a_stream_of_100_mb(server: str, client: str, up: bool, path: tuple[str,
 @pytest.mark.slow
 @pytest.mark.parametrize("server_closes_first", [False, True])
 @pytest.mark.parametrize(("server", "client"), PAIRS)
-def test_streams_both_ways_at_once(server: str, client: str, server_closes_first: bool) -> None:
+def test_streams_in_both_directions_at_once(
+    server: str, client: str, server_closes_first: bool
+) -> None:
     case = Case(server, client, 20 * MB, 15 * MB, server_closes_first=server_closes_first)
     transfer(case)
     transfer(replace(case, path=LOSSY))

@@ -63,7 +63,7 @@ def queue(packets: list[int]) -> pl.DataFrame:
 
 
 def throughput(count: int, shares: list[int], step: float) -> pl.DataFrame:
-    """Give so many intervals of flows with these shares, in packets."""
+    """Give `count` intervals of flows with these shares, in packets."""
     rows = [
         (step * i, flow, 1460 * share) for flow, share in enumerate(shares) for i in range(count)
     ]

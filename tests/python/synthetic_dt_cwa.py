@@ -15,7 +15,7 @@ QUERIES = 6
 
 @functools.cache  # frames cannot be changed: all tests share them
 def made_up(name: str, seed: int) -> Observation:
-    """DT-CWA is 10 % faster than DCTCP in everything; seeds differ by a per cent."""
+    """DT-CWA is 10 % faster than DCTCP in everything; seeds differ by 1 %."""
     n = int(name.rpartition("n=")[2]) if "/n=" in name else 30
     slower = 1.1 if "/dctcp/" in name else 1.0
     share = slower * (1 + 0.01 * seed)

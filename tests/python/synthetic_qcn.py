@@ -31,7 +31,7 @@ def goodput(name: str) -> float:
 
 @functools.cache  # frames cannot be changed: all tests share them
 def made_up(name: str, seed: int) -> Observation:
-    """Make a run; seeds differ by a per cent."""
+    """Make a run; seeds differ by 1 %."""
     _, _, n = setting(name)
     share = 1 + 0.01 * seed
     tables = {

@@ -327,7 +327,7 @@ def test_the_table_has_all_rows_and_exponents(capsys: pytest.CaptureFixture[str]
 
 
 @pytest.mark.parametrize("one", [memory.FLOW, memory.PACKET], ids=lambda one: one.words)
-def test_so_many_are_there_at_once(one: memory.Memory) -> None:
+def test_the_given_number_exists_at_once(one: memory.Memory) -> None:
     few, _ = one.counts
     result = ic.run(ic.Scenario.from_text(one.scenario(few)))
     flows = result.flows

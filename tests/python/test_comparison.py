@@ -175,9 +175,9 @@ def test_rates_shares_and_jain() -> None:
     assert statistics.goodput(seen, 1.0) == pytest.approx(4 * 1.168)
     assert statistics.fairness(seen, 1.0) == pytest.approx(16 / (4 * 6))
     assert jain([30, 10]) == pytest.approx(0.8)
-    assert statistics.least_share(seen, 1.0) == 0
+    assert statistics.min_share(seen, 1.0) == 0
     half = run(throughput=throughput([3, 1, 3, 1], 2.0))
-    assert statistics.least_share(half, 1.0) == pytest.approx(50)
+    assert statistics.min_share(half, 1.0) == pytest.approx(50)
 
 
 def test_the_queue_is_that_of_the_bottleneck() -> None:

@@ -53,7 +53,7 @@ KNOWN: dict[str, list[float | None]] = {
 def test_classes_have_their_times() -> None:
     frame = by_size(observed(_transfers(), TOTALS))
     assert frame["group"].to_list() == ["b", "b", "a"]
-    assert frame["least_bytes"].to_list() == [0, 10_000, 10_000_000]
+    assert frame["min_bytes"].to_list() == [0, 10_000, 10_000_000]
     assert frame["begun"].to_list() == [1, 3, 1]
     assert frame["completed"].to_list() == [1, 2, 1]
     assert frame["unfinished"].to_list() == [0, 1, 0]

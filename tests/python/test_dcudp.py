@@ -160,7 +160,7 @@ def test_queues_are_compared(made: Observations) -> None:
     assert MEASURES["fig7-quickly"](made)["default"] == pytest.approx([20.0] * 3)
     assert MEASURES["fig7-small"](made)["default"] == pytest.approx([21.0] * 3)
     assert MEASURES["fig7-stable"](made)["default"] == pytest.approx([1.0] * 3)
-    # In 100 ms: 20 samples of 800 and 80 of 21 in the mean; UDT 1000 and 1001.
+    # In 100 ms: 20 samples of 800 and 80 of 21, on average; UDT 1000 and 1001.
     early = (20 * 800 + 80 * 21) / (20 * 1000 + 80 * 1001)
     assert MEASURES["text-faster"](made)["default"] == pytest.approx([early] * 3)
 

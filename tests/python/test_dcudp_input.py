@@ -218,7 +218,7 @@ def test_without_marks_the_summary_says_so(cli: Cli, folder: Path) -> None:
     assert "arning" not in cli("run", file_with({}, folder).name, "--force").out
 
 
-def test_what_is_not_on_the_way_may_not_mark(folder: Path) -> None:
+def test_a_port_off_the_path_may_not_mark(folder: Path) -> None:
     # Towards the senders there are ACKs only.
     keys = {"switch.ports": {"senders": {"queue": {"kind": "drop-tail"}}}}
     assert ic.load(file_with(keys, folder)).warnings == ()

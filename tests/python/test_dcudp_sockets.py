@@ -53,7 +53,7 @@ def beside(work: Callable[[], object]) -> threading.Thread:
 
 
 def program(text: str, *arguments: str, options: tuple[str, ...] = ()) -> subprocess.Popen[str]:
-    """Start a Python program of its own."""
+    """Start a separate Python program."""
     command = [sys.executable, *options, "-c", textwrap.dedent(text), *arguments]
     pipe = subprocess.PIPE
     return subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe, text=True)
@@ -67,7 +67,7 @@ def test_the_examples_of_the_documentation() -> None:
 
 @pytest.mark.parametrize("control", ["dcudp", "udt"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
-def test_a_stream_both_ways_and_a_close_that_delivers(control: Any, host: str) -> None:
+def test_a_stream_in_both_directions_and_a_close_that_delivers(control: Any, host: str) -> None:
     try:
         listener = dcudp.listen(host, 0, control=control)
     except OSError as error:
@@ -292,7 +292,7 @@ def test_connections_outlive_their_listener() -> None:
 
 
 def test_many_threads() -> None:
-    """Every connection has threads of its own in both directions, all at once."""
+    """Every connection has separate threads for both directions, all at once."""
     with dcudp.listen() as listener, ThreadPoolExecutor(24) as pool:
 
         def echo(connection: dcudp.Connection) -> None:
@@ -401,7 +401,7 @@ def test_without_a_key_only_this_machine_is_called() -> None:
         dcudp.connect("192.0.2.7", 9000)
 
 
-def test_a_key_on_both_ends() -> None:
+def test_a_key_at_both_endpoints() -> None:
     key = os.urandom(32)
     with pair(key=key) as (client, server):
         client.send(DATA)

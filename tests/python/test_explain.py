@@ -209,7 +209,7 @@ def paced(more: str = "", rate: float = 1e8, window: float | None = None) -> ic.
 
 def test_a_paced_sender_waits_for_its_own_rate() -> None:
     why = paced()
-    # Nine packets before it, each with 1460 B at 100 Mbit/s; then the way of the last one.
+    # Nine packets before it, each with 1460 B at 100 Mbit/s; then the path of the last one.
     assert why.path.by_kind() == {
         "pacing": 9 * 116.8 * US,
         "propagation": 51 * US,

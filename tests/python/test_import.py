@@ -272,7 +272,7 @@ def test_leaf_spine_by_its_numbers(cli: Cli, folder: Path) -> None:
     assert run().transfers["completed_s"].null_count() == 0
 
 
-def test_latency_of_switches_is_in_every_way_between_hosts(cli: Cli, folder: Path) -> None:
+def test_latency_of_switches_is_in_every_path_between_hosts(cli: Cli, folder: Path) -> None:
     one = "Nodes 32\nConnections 1\n31->0 start 0 size 1\n"
     put(folder, m_cm=one)
     made(folder, cli, str(EXAMPLES / "leaf-spine.topo"), "m.cm")

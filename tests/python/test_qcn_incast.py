@@ -163,7 +163,7 @@ def test_counts_are_for_20_seconds() -> None:
     # 2 s with 10 n notifications, twice as many under II; 3 timeouts of each flow.
     assert runs.notifications(run) == 1600
     assert runs.timeouts_per_flow(run) == 30
-    # 50 packets of 1490 B in the mean.
+    # 50 packets of 1490 B on average.
     assert runs.queue_kilobytes(run) == pytest.approx(74.5)
     assert PAPER.measures["table2-fewer"](made_runs())["IV"] == [0.5, 0.5]
 
@@ -176,7 +176,7 @@ def test_rates_are_weighted_by_time() -> None:
     assert table["time_s"].to_list() == [0.0, 1.0]
     assert table["until_s"].to_list() == [1.0, 2.0]
     assert table["0"].to_list() == [1000.0, 500.0]
-    assert rates.mean_least(run) == 50
+    assert rates.mean_min(run) == 50
     assert rates.share_below(run) == 100
     assert rates.longest_slowest(run) == 100
 
@@ -194,7 +194,7 @@ def test_the_least_rate_passes_from_flow_to_flow() -> None:
     summary = pl.DataFrame({"simulated_s": [2.0]})
     run = Observation({"rates": changes, "flows": flows, "summary": summary}, "", "")
     # (0.5 x 1000 + 1 x 100 + 0.5 x 60) / 2 = 315; below 80 for the last quarter.
-    assert rates.mean_least(run) == pytest.approx(315)
+    assert rates.mean_min(run) == pytest.approx(315)
     assert rates.share_below(run) == pytest.approx(25)
     # Flow 0 is least (or level) for 1.5 s of 2.
     assert rates.longest_slowest(run) == pytest.approx(75)
@@ -275,7 +275,7 @@ def test_counters_are_read_off_the_intervals() -> None:
     assert counters.samples_to_zero(run) == 3
     assert counters.beyond_first_table(run) == 100
     assert counters.remembering(run) == 50
-    assert counters.greatest_memory(run) == 9
+    assert counters.max_memory(run) == 9
 
 
 def test_completion_has_an_upper_end_without_limit_where_a_round_did_not_end() -> None:

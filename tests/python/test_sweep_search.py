@@ -13,7 +13,7 @@ import incastle as ic
 from conftest import SMALL, Output
 from incastle import units
 from incastle.analysis.measures import columns_of, find_column
-from incastle.sweeps.bisect import NEIGHBOURS, Bisection, most_values
+from incastle.sweeps.bisect import NEIGHBOURS, Bisection, max_values
 from incastle.sweeps.conditions import parse_condition
 from test_sweep import break_runs, counted
 
@@ -155,7 +155,7 @@ def test_bisection_finds_the_one_change(count: int, data: st.DataObject) -> None
     found = search.last_that_holds()
     assert found == (good - 1 if good else None)
     assert search.contradictions(found) == []
-    assert len(asked) == len(set(asked)) <= most_values(count)
+    assert len(asked) == len(set(asked)) <= max_values(count)
     if found is not None:
         near = range(found - NEIGHBOURS, found + NEIGHBOURS + 1)
         assert {place for place in near if 0 <= place < count} <= set(asked)

@@ -51,7 +51,7 @@ def test_both_ends_are_charged_for_what_they_use() -> None:
     ("server", "client", "limit_s", "words"),
     [
         ("raise SystemExit('port in use')", "", 60, "the server: port in use"),
-        ("", "", 60, "the server: nothing was said"),
+        ("", "", 60, "the server: nothing was printed"),
         (f"{READY}input()", "raise SystemExit('refused')", 60, "the client: refused"),
         (
             f"{READY}import time; time.sleep(60)",
@@ -142,7 +142,7 @@ def test_tables_have_medians_and_what_is_missing() -> None:
     assert "| SRT | - | - | - | - | - | - | - | - |" in lines
     assert "| quinn | 60 | 94 | - | - |" in lines
     assert "| UDT4 | 2.00 | 6.000 |" in lines
-    assert "### 1% of all packets lost, both ways, offloads off" in lines
+    assert "### 1% of all packets lost in both directions, offloads off" in lines
     assert "- TCP: iperf3 is not installed" in lines
     assert "- SRT, send: refused" in lines
     assert tables.WARNING not in shown

@@ -1,11 +1,11 @@
 // What the peers of this benchmark have in common: their command line, what flows, what they report.
 //
-//   PEER serve ADDRESS PORT          says "ready", serves one connection, reports what it received
+//   PEER serve ADDRESS PORT          prints "ready", serves one connection, reports what it received
 //   PEER send ADDRESS PORT SECONDS   sends as fast as it can
 //   PEER ping ADDRESS PORT COUNT     64 bytes there and back, one after the other, for 4 s at most
 //
 // A transport is a class with Listen, Accept, Connect, Send (all of it), Receive (what there is) and Close.
-// The first byte of a connection says what is wanted. Data come in blocks whose first byte tells the last
+// The first byte of a connection selects the test. Data come in blocks whose first byte tells the last
 // one from the others; the receiver answers that with one byte, so that everything counted was delivered.
 // Leaves out: several connections, IPv6.
 
@@ -120,7 +120,7 @@ void Serve(Transport& link) {
   char wanted;
   ReceiveAll(link, &wanted, 1);
   wanted == kEcho ? Echo(link) : Swallow(link);
-  // Until the other end is gone, or somebody ends this process: the answer must arrive.
+  // Until the peer is gone, or this process is ended: the answer must arrive.
   while (link.Receive(&wanted, 1) > 0) {
   }
 }

@@ -1,7 +1,7 @@
 // SRT (Debian: libsrt-openssl-dev) as a peer: its file mode, a stream of bytes without the time stamps of live
 // video. With the environment variable PEER_PASSPHRASE, AES with 128 bits.
 //
-// Buffers are the library's defaults (12 MB each way, a window of 25,600 packets); sockets as in udt.cc.
+// Buffers are the library's defaults (12 MB in each direction, a window of 25,600 packets); sockets as in udt.cc.
 
 #include <srt/srt.h>
 

@@ -15,7 +15,7 @@ using peer::Fail;
 
 constexpr size_t kDatagram = 1500 - 20 - 8;
 constexpr size_t kSegments = 40;
-// Datagrams of other sizes say that all data are sent: how many bytes.
+// Datagrams of other sizes report that all data are sent: how many bytes.
 constexpr size_t kEnd = sizeof(uint64_t);
 constexpr int kAnswerMillis = 20;
 constexpr int kEndsAtMost = 100;

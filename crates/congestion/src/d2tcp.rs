@@ -15,9 +15,9 @@ pub struct D2tcpConfig {
     /// DCTCP's parameters.
     pub dctcp: DctcpConfig,
     /// The least urgency d, above 0 and at most 1: that of a deadline far away.
-    pub least_urgency: f64,
+    pub min_urgency: f64,
     /// The greatest urgency d, at least 1: that of a deadline that cannot be met.
-    pub greatest_urgency: f64,
+    pub max_urgency: f64,
 }
 
 impl D2tcpConfig {
@@ -26,8 +26,8 @@ impl D2tcpConfig {
     pub const fn new(mss: Bytes) -> Self {
         Self {
             dctcp: DctcpConfig::new(mss),
-            least_urgency: 0.5,
-            greatest_urgency: 2.0,
+            min_urgency: 0.5,
+            max_urgency: 2.0,
         }
     }
 }
@@ -36,23 +36,20 @@ impl D2tcpConfig {
 #[derive(Debug, Clone)]
 pub struct D2tcp {
     dctcp: Dctcp,
-    least_urgency: f64,
-    greatest_urgency: f64,
+    min_urgency: f64,
+    max_urgency: f64,
 }
 
 impl D2tcp {
     /// A controller at the beginning of a connection.
     pub fn new(config: D2tcpConfig) -> Self {
-        let (least, greatest) = (config.least_urgency, config.greatest_urgency);
-        assert!(least > 0.0 && least <= 1.0, "0 < least_urgency <= 1");
-        assert!(
-            greatest >= 1.0 && greatest.is_finite(),
-            "greatest_urgency >= 1"
-        );
+        let (least, greatest) = (config.min_urgency, config.max_urgency);
+        assert!(least > 0.0 && least <= 1.0, "0 < min_urgency <= 1");
+        assert!(greatest >= 1.0 && greatest.is_finite(), "max_urgency >= 1");
         Self {
             dctcp: Dctcp::new(config.dctcp),
-            least_urgency: least,
-            greatest_urgency: greatest,
+            min_urgency: least,
+            max_urgency: greatest,
         }
     }
 }
@@ -77,7 +74,7 @@ impl Controller for D2tcp {
     }
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
-        let bounds = (self.least_urgency, self.greatest_urgency);
+        let bounds = (self.min_urgency, self.max_urgency);
         // p = alpha^d: d > 1, near the deadline, makes p smaller. A flow without a deadline has
         // d = 1.
         self.dctcp

@@ -28,13 +28,13 @@ const DECREASE: f64 = 1.125;
 const FURTHER_DECREASES: u32 = 5;
 
 /// The least step, in packets per SYN.
-const LEAST_STEP: f64 = 0.01;
+const MIN_STEP: f64 = 0.01;
 
 /// beta of the step, per bit/s and byte.
 const BETA: f64 = 1.5e-6;
 
 /// The longest sending period, in seconds. UDT has none; a pacer cannot work at a rate of zero.
-const LONGEST_PERIOD: f64 = 1.0;
+const MAX_PERIOD: f64 = 1.0;
 
 /// Parameters of UDT's control.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -128,9 +128,9 @@ impl Udt {
         let capacity = self.packets(cx.capacity).unwrap_or(0.0);
         let spare = (capacity - 1.0 / period) * self.packet * 8.0;
         if spare <= 0.0 {
-            return LEAST_STEP;
+            return MIN_STEP;
         }
-        (power_of_ten_from(spare) * BETA / self.packet).max(LEAST_STEP)
+        (power_of_ten_from(spare) * BETA / self.packet).max(MIN_STEP)
     }
 
     /// The end of slow start: at the receiving rate; where that is unknown, at the rate that the
@@ -138,7 +138,7 @@ impl Udt {
     fn end_slow_start(&mut self, cx: &Context<'_>) -> bool {
         let arriving = self.packets(cx.receiving_rate);
         let period = arriving.map_or(Self::round(cx) / self.cwnd, |rate| 1.0 / rate);
-        self.period = Some(period.min(LONGEST_PERIOD));
+        self.period = Some(period.min(MAX_PERIOD));
         arriving.is_some()
     }
 
@@ -178,7 +178,7 @@ impl Udt {
     fn decrease(&mut self, cx: &Context<'_>) {
         self.period = self
             .period
-            .map(|period| (period * DECREASE).min(LONGEST_PERIOD));
+            .map(|period| (period * DECREASE).min(MAX_PERIOD));
         self.last_decrease = Some(cx.snd_nxt.saturating_sub(1));
     }
 }

@@ -61,7 +61,7 @@ pub struct SharedBuffer {
     /// alpha in billionths.
     alpha: u64,
     stored: Bytes,
-    most_stored: Bytes,
+    max_stored: Bytes,
 }
 
 impl SharedBuffer {
@@ -74,7 +74,7 @@ impl SharedBuffer {
             capacity,
             alpha: (alpha * BILLION + 0.5) as u64,
             stored: Bytes::ZERO,
-            most_stored: Bytes::ZERO,
+            max_stored: Bytes::ZERO,
         }
     }
 
@@ -84,8 +84,8 @@ impl SharedBuffer {
     }
 
     /// The most that was ever stored.
-    pub const fn most_stored(&self) -> Bytes {
-        self.most_stored
+    pub const fn max_stored(&self) -> Bytes {
+        self.max_stored
     }
 
     /// The memory of the whole switch.
@@ -120,7 +120,7 @@ impl SharedBuffer {
             return Err(DropCause::SharedLimit);
         }
         self.stored += size;
-        self.most_stored = self.most_stored.max(self.stored);
+        self.max_stored = self.max_stored.max(self.stored);
         Ok(())
     }
 

@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn both_ends_agree_on_keys_and_indices() {
+    fn both_endpoints_agree_on_keys_and_indices() {
         let noise = Noise::new(&Key::new([1; 32]));
         let (mut initiator, first) = noise.initiate(77, drawn(2));
         assert_eq!(noise.authenticate(&first), Some(77));

@@ -78,7 +78,7 @@ impl Driver {
         }
         let again = self.receive(cx)?;
         let now = Instant::now();
-        self.take_mail(now);
+        self.take_mailbox(now);
         self.expire(now);
         self.inner.port.expire_sessions(now);
         self.retry_blocked(cx, now)?;
@@ -284,7 +284,7 @@ impl Driver {
     }
 
     /// Connections that their applications changed.
-    fn take_mail(&mut self, now: Instant) {
+    fn take_mailbox(&mut self, now: Instant) {
         let (changed, unreachable) = {
             let mut mailbox = lock(&self.inner.port.mailbox);
             let changed = std::mem::take(&mut mailbox.changed);

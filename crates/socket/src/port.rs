@@ -1,4 +1,4 @@
-//! The socket of an endpoint, and what stands beside it: parameters, sessions, counters, and the mailbox by
+//! The socket of an endpoint, and its state: parameters, sessions, counters, and the mailbox by
 //! which the driver learns that something has changed. Connections are in `table`.
 
 use std::io;

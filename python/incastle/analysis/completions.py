@@ -150,8 +150,8 @@ def by_size(transfers: pl.DataFrame, sizes: Sequence[int] = SIZE_CLASSES) -> pl.
     start = pl.lit(0, pl.UInt64)
     for size in sizes:
         start = pl.when(pl.col("bytes") >= size).then(pl.lit(size, pl.UInt64)).otherwise(start)
-    groups = transfers.with_columns(least_bytes=start).group_by(
-        "group", "kind", "least_bytes", maintain_order=True
+    groups = transfers.with_columns(min_bytes=start).group_by(
+        "group", "kind", "min_bytes", maintain_order=True
     )
     names = ("mean", *QUANTILES)
     columns = statistics_of("fct_s", names, "", "_s")
@@ -160,7 +160,7 @@ def by_size(transfers: pl.DataFrame, sizes: Sequence[int] = SIZE_CLASSES) -> pl.
     frame = groups.agg(*counts(), *columns)
     order = {group: place for place, group in enumerate(frame["group"].unique(maintain_order=True))}
     place = pl.col("group").replace_strict(order, return_dtype=pl.Int64)
-    return frame.sort(place, "kind", "least_bytes")
+    return frame.sort(place, "kind", "min_bytes")
 
 
 def shown(low: float | None, high: float | None, unit: str) -> str:

@@ -56,7 +56,7 @@ TOTALS = (
 OF_FLOWS = {
     "goodput_bit_s": "application bytes delivered over the simulated time",
     "flow_goodput_mean_bit_s": "goodput of a flow over its own life: mean of the flows",
-    "flow_goodput_least_bit_s": "goodput of a flow over its own life: the slowest flow",
+    "flow_goodput_min_bit_s": "goodput of a flow over its own life: the slowest flow",
     "fairness": "Jain's index of the flows' goodputs: 1 if all are equal, 1/n if one has all",
 }
 OF_TRANSFERS = {
@@ -223,7 +223,7 @@ def _of_flows(
     values: dict[str, int | float | None] = {
         "goodput_bit_s": 8 * sum(flows["delivered_bytes"]) / seconds if seconds > 0 else None,
         "flow_goodput_mean_bit_s": _mean(goodputs),
-        "flow_goodput_least_bit_s": min(goodputs, default=None),
+        "flow_goodput_min_bit_s": min(goodputs, default=None),
         "fairness": _fairness(goodputs),
     }
     rounds = [kind == "round" for kind in transfers["kind"]]

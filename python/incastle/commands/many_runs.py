@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from incastle.sweeps.sweep import Sweep
     from incastle.sweeps.work import Place
 
-LONGEST_NAME = 100
+MAX_NAME = 100
 
 MAX_FAILURES = 10
 
@@ -78,7 +78,7 @@ def default_place(plan: Plan, word: str) -> Path:
     """Name the directory that a sweep gets without --out."""
     keys = [axis.key for axis in plan.axes if len(axis.choices) > 1]
     name = plan.source.first_scenario(plan.axes).name
-    return RESULTS / file_name(f"{name}-{word}-{'-'.join(keys) or 'seed'}")[:LONGEST_NAME]
+    return RESULTS / file_name(f"{name}-{word}-{'-'.join(keys) or 'seed'}")[:MAX_NAME]
 
 
 def place_of(directory: Path, *, resume: bool, force: bool) -> Place:

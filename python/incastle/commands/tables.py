@@ -75,7 +75,7 @@ def slowdowns(*outcomes: Result) -> Table | None:
     for row in classes.iter_rows(named=True):
         names = ("median", "p95", "p99", "p99_9")
         table.add_row(
-            *(escape(row["group"]), escape(row["kind"]), class_name(row["least_bytes"])),
+            *(escape(row["group"]), escape(row["kind"]), class_name(row["min_bytes"])),
             *_counts(row),
             *(_bounded(row, f"slowdown_{name}", "") for name in names),
         )

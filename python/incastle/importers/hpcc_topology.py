@@ -28,7 +28,7 @@ HEADER = "expected three numbers: nodes, switches, links"
 COLUMNS = "node node rate delay error_rate"
 LINK_FIELDS = 5
 MAX_NODES = 1_000_000
-LEAST_RATE, MAX_RATE = 1_000, 10**14
+MIN_RATE, MAX_RATE = 1_000, 10**14
 MAX_DELAY = 1_000 * PS_PER_S
 """What the scenario language has for links."""
 
@@ -133,7 +133,7 @@ def _link(lines: Lines, line: int, text: str, roles: _Roles) -> tuple[float, Lin
     if a == b:
         lines.fail(line, f"node {a.number} is linked with itself")
     rate, delay = quantities.ns3_rate(fields[2]), quantities.ns3_time(fields[3])
-    if rate is None or not LEAST_RATE <= rate <= MAX_RATE:
+    if rate is None or not MIN_RATE <= rate <= MAX_RATE:
         lines.fail(
             line, f'expected a rate such as "100Gbps", 1 kbit/s to 100 Tbit/s, found "{fields[2]}"'
         )

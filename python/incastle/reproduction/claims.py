@@ -9,7 +9,7 @@ no interval and the value alone decides; the report states it. Cases that a run 
 do not count; but a claim of which a part was not measured is at best unclear.
 
 A claim may rest on a *base*: a situation that must be sound before anything can be compared with
-it, such as queries without timeouts before other traffic is added. It is a condition of its own,
+it, such as queries without timeouts before other traffic is added. It is a separate condition,
 with metric and band, judged alike. Where the base fails the verdict is *fails: base*,
 whatever was measured beyond it; where it is unclear, so is the case.
 
@@ -268,7 +268,7 @@ class Judged:
 
 
 def load(path: Path) -> list[Claim]:
-    """Read a claims.toml. Every claim has every field, and an id of its own."""
+    """Read a claims.toml. Every claim has every field, and a unique id."""
     document = _read(path)
     unknown = sorted(document.keys() - {"paper", "claim"})
     paper = document.get("paper")

@@ -49,7 +49,7 @@ _SHARED = {**vars(statistics), **vars(drawings), **vars(cells)}
 
 @dataclass(frozen=True)
 class Declarations:
-    """The declarations of a paper, with the functions of its own modules."""
+    """The declarations of a paper, with the functions of its modules."""
 
     folder: Path
     modules: tuple[ModuleType, ...] = ()

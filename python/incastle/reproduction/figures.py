@@ -79,7 +79,7 @@ class Drawing:
 def render(drawing: Drawing) -> str:
     """Write a figure as SVG, PNG, PDF and CSV beside each other; give the SVG's text."""
     drawing.stem.parent.mkdir(parents=True, exist_ok=True)
-    # By way of memory: of a full disk polars tells in words of its own, not by an OSError.
+    # Written to memory first: for a full disk polars raises its own exception, no OSError.
     drawing.stem.with_suffix(".csv").write_text(drawing.data.write_csv(), encoding="utf-8")
     with canvas() as figure:
         drawing.draw(figure, drawing.data)
@@ -113,14 +113,14 @@ def spread(axes: Axes, data: pl.DataFrame, x: str, y: str, **style: Any) -> None
         data.group_by(x)
         .agg(
             pl.col(y).median().alias("median"),
-            pl.col(y).min().alias("least"),
-            top(data, y).max().alias("largest"),
+            pl.col(y).min().alias("min"),
+            top(data, y).max().alias("max"),
         )
         .sort(x)
     )
     axes.plot(points[x], points["median"], **style)
     axes.fill_between(
-        points[x], points["least"], points["largest"], color=style["color"], alpha=0.2, lw=0
+        points[x], points["min"], points["max"], color=style["color"], alpha=0.2, lw=0
     )
     endless = set(data.filter(without_end(data, y))[x])
     rows = points.select(x, "median").iter_rows()

@@ -9,7 +9,7 @@ comparison is a paper without a document and claims. Its files:
 - `scenarios/*.toml`: the scenarios, each complete in itself;
 - `experiments.toml`, `measures.toml`, `facts.toml`, `figures.toml`: see
   `incastle.reproduction.declarations`;
-- `__init__.py` and its modules: statistics and drawings of its own.
+- `__init__.py` and its modules: its statistics and drawings.
 
 Nothing here runs a simulation: `incastle.reproduction.main` does.
 """

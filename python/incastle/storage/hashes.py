@@ -1,7 +1,7 @@
 """Hashes of stored files: what was changed since it was written is refused, not misread.
 
 Each stored folder has one JSON file that is *sealed*: it holds the SHA-256 of every other file, and
-one of its own entries. `sha256sum` checks the files as well.
+of its entries. `sha256sum` checks the files as well.
 
 Leaves out intent: a change of a file can include its hash.
 """

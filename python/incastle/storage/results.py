@@ -219,7 +219,7 @@ def _write(result: Result, scratch: Path) -> None:
         (scratch / name).parent.mkdir(parents=True, exist_ok=True)
         (scratch / name).write_text(text, encoding="utf-8")
     for name, frame in result.tables.items():
-        # By way of memory: of a full disk polars raises an exception of its own kind, no OSError.
+        # Written to memory first: for a full disk polars raises its own exception, no OSError.
         buffer = io.BytesIO()
         frame.write_parquet(buffer)
         (scratch / f"{name}.parquet").write_bytes(buffer.getbuffer())

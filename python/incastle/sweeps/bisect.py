@@ -152,7 +152,7 @@ class Bisection:
             self.known |= self.run(wanted)
 
 
-def most_values(count: int) -> int:
+def max_values(count: int) -> int:
     """Return how many of n values a bisection runs at most."""
     return min(count, 2 + count.bit_length() + 2 * NEIGHBOURS)
 
@@ -180,7 +180,7 @@ def bisect(
     order = range(len(axis.choices)) if largest else range(len(axis.choices))[::-1]
     with working(place, header_for(plan, first), plan.source, (), execution) as work:
         trials = Trials(work, plan)
-        work.expected = most_values(len(order)) * len(plan.seeds)
+        work.expected = max_values(len(order)) * len(plan.seeds)
         checker = Checker(plan.source)
         rows: dict[int, tuple[dict[str, Any], ...]] = {}
 

@@ -43,8 +43,8 @@ fn window_with(deadline: impl Into<Option<Time>>) -> u64 {
 #[test]
 fn the_defaults_are_those_of_the_paper() {
     let defaults = D2tcpConfig::new(Bytes::new(MSS));
-    assert!((defaults.least_urgency - 0.5).abs() < 1e-15);
-    assert!((defaults.greatest_urgency - 2.0).abs() < 1e-15);
+    assert!((defaults.min_urgency - 0.5).abs() < 1e-15);
+    assert!((defaults.max_urgency - 2.0).abs() < 1e-15);
     assert_eq!(defaults.dctcp, DctcpConfig::new(Bytes::new(MSS)));
 }
 
@@ -80,8 +80,8 @@ fn urgency_stays_between_its_bounds() {
 #[test]
 fn the_bounds_are_settings() {
     let wide = D2tcpConfig {
-        least_urgency: 0.25,
-        greatest_urgency: 4.0,
+        min_urgency: 0.25,
+        max_urgency: 4.0,
         ..config()
     };
     // 0.5 ms left: d = 4, p = 1/16, 20 x 31/32 = 19.375.

@@ -343,7 +343,7 @@ fn limited(arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn a_disk_that_takes_no_more_is_told_on_both_ends() {
+fn a_disk_that_takes_no_more_is_told_at_both_endpoints() {
     let (here, there, into) = (folder(), folder(), folder());
     let (file, small) = (here.path().join("f"), here.path().join("small"));
     fs::write(&file, bytes(1, 5 * MB)).unwrap();

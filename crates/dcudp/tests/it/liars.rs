@@ -306,7 +306,7 @@ async fn a_receiver_may_give_up_in_the_middle_and_go_on_with_another_file() {
 }
 
 #[tokio::test]
-async fn another_version_is_told_in_words_on_both_ends() {
+async fn another_version_is_told_in_words_at_both_endpoints() {
     let (mut old, mut new) = pair();
     let later = tokio::spawn(async move {
         new.send(&Frame::Hello { version: 2 }).await.unwrap();
@@ -384,7 +384,7 @@ async fn a_silent_peer_is_given_up_and_a_busy_one_is_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_end_that_only_listens_says_that_it_does() {
+async fn a_listening_endpoint_reports_that_it_listens() {
     let (mut client, mut server) = pair();
     tokio::spawn(async move { flow::sink(&mut server, &Meter::default()).await.unwrap() });
     for _ in 0..3 {

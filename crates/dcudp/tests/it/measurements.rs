@@ -47,7 +47,7 @@ fn pings_come_back() {
 }
 
 #[test]
-fn a_measurement_counts_the_same_on_both_ends() {
+fn a_measurement_counts_the_same_at_both_endpoints() {
     let server = Server::measurements();
     for reverse in [false, true] {
         for cc in ["udt", "dcudp"] {

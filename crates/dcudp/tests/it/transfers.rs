@@ -20,7 +20,7 @@ fn code(result: Result<Moved, Failure>) -> ErrorCode {
 }
 
 #[tokio::test]
-async fn files_of_any_size_go_both_ways() {
+async fn files_of_any_size_pass_in_both_directions() {
     let (here, there, back) = (folder(), folder(), folder());
     let mut client = client_of(files(there.path())).await;
     for size in [

@@ -41,7 +41,7 @@ pub(crate) struct EventQueue {
     begins: Time,
     /// The refill is due when `next` reaches this.
     refill_at: usize,
-    /// At least this many events are kept in order, as far as there are so many.
+    /// At least this many events are kept in order, where that many exist.
     kept_sorted: usize,
     calendar: Calendar,
     /// The events beyond the calendar, and late ones of a crowded bucket.
@@ -96,7 +96,7 @@ impl EventQueue {
         }
     }
 
-    /// Keeps at least this many events in order at any time, as far as there are so many.
+    /// Keeps at least this many events in order at any time, where that many exist.
     pub(crate) fn keep_sorted(&mut self, events: usize) {
         self.kept_sorted = events;
         self.recount();

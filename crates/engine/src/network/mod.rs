@@ -208,7 +208,7 @@ impl Network {
     /// The maximum number of bytes that a switch with a shared memory has stored at once.
     pub fn max_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
         let memory = self.switches[switch.index()].memory.as_ref()?;
-        Some(memory.buffer.most_stored())
+        Some(memory.buffer.max_stored())
     }
 
     /// Captures the packets that a port sends; it has departure events from now on.

@@ -56,7 +56,7 @@ impl<P: Probe> AllPartitions<'_, P> {
 
     /// SND.NXT - SND.UNA = data inside the network + data received whose ACK has not arrived, for each
     /// direction of a connection without losses. SND.UNA stands on both sides and cancels. Data that
-    /// overtook others are received too: they wait at the receiver.
+    /// arrived out of order are received too: they wait at the receiver.
     fn check_bytes(&self, flow: FlowIndex, record: &FlowRecord, inside: &Inside) {
         if record.dropped > 0 || record.stray > 0 {
             return;

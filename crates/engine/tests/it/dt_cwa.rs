@@ -141,10 +141,10 @@ struct Outcome {
     utilisation: f64,
     mean_queue: f64,
     deviation: f64,
-    least_queue: u32,
+    min_queue: u32,
     longest_queue: u32,
     /// The shortest window of all flows in the whole run, in segments.
-    least_window: f64,
+    min_window: f64,
     /// Reactions per flow and millisecond, in the whole run.
     episodes: f64,
     digest: u64,
@@ -215,9 +215,9 @@ fn outcome(simulation: &Simulation<Recorder>, bytes: u64, from: Time) -> Outcome
         utilisation: bytes as f64 * 8.0 * (1500.0 / 1460.0) / 1e9 / (LENGTH.as_secs_lossy() / 2.0),
         mean_queue: mean,
         deviation: variance.sqrt(),
-        least_queue: lengths.iter().copied().fold(f64::INFINITY, f64::min) as u32,
+        min_queue: lengths.iter().copied().fold(f64::INFINITY, f64::min) as u32,
         longest_queue: lengths.iter().copied().fold(0.0, f64::max) as u32,
-        least_window: windows
+        min_window: windows
             .map(|cwnd| cwnd.count() as f64 / MSS.count() as f64)
             .fold(f64::INFINITY, f64::min),
         episodes: reductions as f64 / flows as f64 / (LENGTH.as_secs_lossy() * 1e3),
@@ -232,9 +232,9 @@ impl Outcome {
             self.utilisation,
             self.mean_queue,
             self.deviation,
-            self.least_queue,
+            self.min_queue,
             self.longest_queue,
-            self.least_window,
+            self.min_window,
             self.episodes
         );
     }
@@ -291,18 +291,18 @@ fn two_flows_keep_the_link_busy_and_the_queue_within_bounds() {
                 outcome.longest_queue <= high + 4,
                 "as DCTCP's: K + N, and 2"
             );
-            assert!(outcome.least_window >= 2.0);
+            assert!(outcome.min_window >= 2.0);
             assert!(outcome.episodes > 0.1);
             match extremes {
                 // Nothing has grown since the last episode while all is marked, so that nothing
                 // is taken: the queue stands still between the thresholds.
                 CwaExtremes::Episode => {
-                    assert!(outcome.least_queue >= low && outcome.deviation < 1.0);
+                    assert!(outcome.min_queue >= low && outcome.deviation < 1.0);
                     assert!(outcome.utilisation > 0.9999);
                 }
                 // A sawtooth.
                 CwaExtremes::Notification => {
-                    assert!(outcome.least_queue < low && outcome.deviation > 1.0);
+                    assert!(outcome.min_queue < low && outcome.deviation > 1.0);
                     assert!(outcome.utilisation > 0.9995);
                 }
                 // The spread of slow start is never forgotten: too deep.
@@ -322,8 +322,8 @@ fn as_printed_the_window_falls_to_its_floor_each_time() {
             dt_cwa(CwaReaction::Printed, CwaExtremes::Episode)
         });
         outcome.print(&format!("2 | {reading} | printed | episode"));
-        assert!((outcome.least_window - 2.0).abs() < 1e-9);
-        assert_eq!(outcome.least_queue, 0, "the queue runs empty");
+        assert!((outcome.min_window - 2.0).abs() < 1e-9);
+        assert_eq!(outcome.min_queue, 0, "the queue runs empty");
         assert!((0.94..0.995).contains(&outcome.utilisation));
     }
 }

@@ -1,4 +1,4 @@
-//! Links that fail: what is lost, which way the rest takes, when, and that nothing else changes.
+//! Links that fail: what is lost, which path the rest takes, when, and that nothing else changes.
 
 use crate::common::{Algo, Bulk, Datagrams, Gap};
 use incastle_cases::cases;
@@ -152,7 +152,7 @@ impl Ran {
 
 /// Datagrams of 1000 B on the wire, one every 100 us (80 us on each link), in both directions between
 /// host 0 and host 2.
-fn both_ways(stop: Time) -> Vec<Box<dyn incastle_engine::flow::Application>> {
+fn both_directions(stop: Time) -> Vec<Box<dyn incastle_engine::flow::Application>> {
     [(0, 2), (2, 0)]
         .map(|pair| {
             let gap = Gap::Constant(Span::from_us(100));
@@ -168,9 +168,9 @@ fn a_link_that_is_down_from_the_start_carries_nothing() {
         for leaf in [0, 1] {
             let failed = up(leaf, spine, 2);
             let fabric = Fabric::failing(failed, &[(Time::ZERO, Time::NEVER)]);
-            let ran = fabric.run(both_ways(at(9_950)), at(20_000));
+            let ran = fabric.run(both_directions(at(9_950)), at(20_000));
             assert_eq!(ran.accepted(failed), 0);
-            // All take the other spine, on a way as short: 200 packets, 4 hops.
+            // All take the other spine, on a path as short: 200 packets, 4 hops.
             assert_eq!((ran.totals.packet_hops, ran.totals.drops), (800, 0));
             assert_eq!(ran.accepted(up(leaf, 1 - spine, 2)), 200);
         }
@@ -180,14 +180,14 @@ fn a_link_that_is_down_from_the_start_carries_nothing() {
 #[test]
 fn what_is_on_a_failing_link_is_lost_and_the_rest_goes_around() {
     // One spine alone has the flow 0 -> 2; find it, and cut its link in the middle.
-    let whole = Fabric::default().run(both_ways(at(9_950)), at(20_000));
+    let whole = Fabric::default().run(both_directions(at(9_950)), at(20_000));
     let spine = usize::from(whole.accepted[ports(up(0, 1, 2))[0].index()] > 0);
     let link = up(0, spine, 2);
     // The packet of 5 ms leaves its host until 5080 us, is at the leaf at 5090 and is sent there until
     // 5170. On the wire until 5180: at 5175 it is there, at 5150 it is being sent.
     for (down, lost) in [(5_175, 1), (5_150, 1), (5_085, 0)] {
         let fabric = Fabric::failing(link, &[(at(down), Time::NEVER)]);
-        let ran = fabric.run(both_ways(at(9_950)), at(20_000));
+        let ran = fabric.run(both_directions(at(9_950)), at(20_000));
         let forth = ports(link)[0].index();
         assert_eq!(ran.dropped[forth], lost, "at {down} us");
         // The reverse path of the other flow may have the same link, and lose one packet.
@@ -202,13 +202,13 @@ fn what_is_on_a_failing_link_is_lost_and_the_rest_goes_around() {
 
 #[test]
 fn until_routes_converge_packets_are_lost() {
-    let whole = Fabric::default().run(both_ways(at(9_950)), at(20_000));
+    let whole = Fabric::default().run(both_directions(at(9_950)), at(20_000));
     let spine = usize::from(whole.accepted[ports(up(0, 1, 2))[0].index()] > 0);
     let link = up(0, spine, 2);
     let run = |convergence| {
         let mut fabric = Fabric::failing(link, &[(at(5_085), at(8_000))]);
         fabric.convergence = Span::from_us(convergence);
-        fabric.run(both_ways(at(9_950)), at(20_000))
+        fabric.run(both_directions(at(9_950)), at(20_000))
     };
     // A packet comes to the leaf every 100 us, at 5090, 5190, ...: ten of them within a millisecond.
     let forth = ports(link)[0].index();
@@ -221,25 +221,25 @@ fn until_routes_converge_packets_are_lost() {
 
 #[test]
 fn a_link_that_comes_up_carries_again() {
-    let whole = Fabric::default().run(both_ways(at(9_950)), at(20_000));
+    let whole = Fabric::default().run(both_directions(at(9_950)), at(20_000));
     let spine = usize::from(whole.accepted[ports(up(0, 1, 2))[0].index()] > 0);
     let link = up(0, spine, 2);
     let fabric = Fabric::failing(link, &[(at(1_085), at(2_085)), (at(3_085), at(4_085))]);
-    let ran = fabric.run(both_ways(at(9_950)), at(20_000));
+    let ran = fabric.run(both_directions(at(9_950)), at(20_000));
     let forth = ports(link)[0].index();
     // Of 100 packets the ten of each failure go around, and nothing is lost in this direction.
     assert_eq!((ran.dropped[forth], ran.accepted[forth]), (0, 80));
 }
 
 #[test]
-fn whom_no_way_is_left_to_loses_everything_and_that_is_counted() {
+fn an_unreachable_host_loses_every_packet_and_drops_are_counted() {
     // Both links of leaf 0: what is sent between the leaves is lost at a leaf, or at a spine.
     let mut fabric = Fabric::failing(up(0, 0, 2), &[(at(5_085), Time::NEVER)]);
     fabric
         .failures
         .push((up(0, 1, 2), vec![(at(5_085), Time::NEVER)]));
-    let ran = fabric.run(both_ways(at(9_950)), at(20_000));
-    // 51 packets of each direction were sent up to then: the last of them is on its way.
+    let ran = fabric.run(both_directions(at(9_950)), at(20_000));
+    // 51 packets of each direction were sent up to then: the last of them is in flight.
     assert_eq!(ran.totals.data_packets + ran.totals.drops, 200);
     assert!(
         (98..=102).contains(&ran.totals.data_packets),
@@ -249,7 +249,7 @@ fn whom_no_way_is_left_to_loses_everything_and_that_is_counted() {
     assert_eq!(ran.totals.failure_drops, ran.totals.drops);
     // A host whose own link is down: its NIC drops, and so does its switch.
     let fabric = Fabric::failing(2, &[(at(5_085), at(6_085))]);
-    let ran = fabric.run(both_ways(at(9_950)), at(20_000));
+    let ran = fabric.run(both_directions(at(9_950)), at(20_000));
     let [nic, leaf] = ports(2).map(|port| ran.dropped[port.index()]);
     // At the NIC the packet of 5000 us, on the wire from 5080 to 5090, and those of 5100 to 6000. At
     // the leaf the one that is being sent from 5070 to 5150, and those that come from 5170 to 6070.
@@ -288,7 +288,7 @@ fn mix() -> Vec<Box<dyn incastle_engine::flow::Application>> {
 }
 
 #[test]
-fn tcp_goes_on_when_its_way_is_cut() {
+fn tcp_continues_when_its_path_fails() {
     for spine in [0, 1] {
         let fabric = Fabric::failing(up(1, spine, 2), &[(at(3_000), Time::NEVER)]);
         let apps = || -> Vec<Box<dyn incastle_engine::flow::Application>> {

@@ -1,4 +1,4 @@
-//! QCN in the network: congestion points at switch ports, notifications on the way back, reaction
+//! QCN in the network: congestion points at switch ports, notifications on the reverse path, reaction
 //! points in the NICs, under datagrams and under TCP.
 
 use crate::common::{Algo, Bulk, Datagrams, ENDLESS, Gap, Star};
@@ -92,7 +92,7 @@ fn four_constant_sources_hold_the_queue_around_its_set_point() {
     assert!((16_500.0..49_500.0).contains(&mean), "mean queue {mean} B");
     let totals = simulation.totals();
     assert!(totals.cnms_sent > 100, "{totals:?}");
-    assert_eq!(totals.cnms_dropped, 0, "nothing is in the way of the CNMs");
+    assert_eq!(totals.cnms_dropped, 0, "nothing obstructs the CNMs");
     let delivered: u64 = (0..4)
         .map(|flow| {
             simulation

@@ -42,7 +42,7 @@ impl Shape {
         builder.build().expect("a connected network")
     }
 
-    /// Links between two hosts, by relaxation: another way than the engine's.
+    /// Links between two hosts, by relaxation: a method other than the engine's.
     fn hops(&self, from: usize, to: usize) -> u64 {
         let mut distance = vec![u64::MAX / 2; self.switches];
         distance[self.hosts[from]] = 0;

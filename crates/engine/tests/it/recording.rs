@@ -65,7 +65,7 @@ fn limited() -> Star {
 }
 
 /// Each packet is sent once, taken by one port of the switch, then received or dropped once, or it is still
-/// on its way at the end; and the counters agree.
+/// in flight at the end; and the counters agree.
 fn check_packets(simulation: &Simulation<Recorder>, flow: FlowIndex) -> usize {
     let mut seen: BTreeMap<(EndpointIndex, u64), Vec<&RecordedEvent>> = BTreeMap::new();
     for event in &simulation.probe().record.events {
@@ -186,7 +186,7 @@ fn a_lost_tail_is_told_from_the_drop_to_the_repair() {
 }
 
 #[test]
-fn sequence_numbers_are_offsets_on_both_ways() {
+fn sequence_numbers_are_offsets_in_both_directions() {
     let simulation = run(shallow(1, 100), bulks(1, 100_000, Algo::NewReno, 1));
     let events = &simulation.probe().record.events;
     let near = FlowIndex::from_index(0).endpoint(Side::Initiator);

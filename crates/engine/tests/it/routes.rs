@@ -132,7 +132,7 @@ fn packets_of_one_flowlet_take_one_path() {
 }
 
 #[test]
-fn sprayed_packets_take_no_longer_way() {
+fn sprayed_packets_take_no_longer_path() {
     let (packets, hops) = shares(Ecmp::Packet, (1, 400), 4, 1);
     assert_eq!(hops, 400 * 4);
     assert_eq!(shares(Ecmp::Packet, (1, 400), 4, 1).0, packets);
@@ -140,8 +140,8 @@ fn sprayed_packets_take_no_longer_way() {
 }
 
 #[test]
-fn segments_that_overtook_others_are_in_the_books() {
-    // A segment takes 12 us: on the fast path each overtakes the one before it on the long way, and
+fn reordered_segments_are_counted() {
+    // A segment takes 12 us: on the fast path each overtakes the one before it on the slow path, and
     // no more than that one.
     let mut simulation = Simulation::new(sprayed(Span::from_us(14)), NoProbe);
     let bytes = 200 * MSS.count();

@@ -95,7 +95,7 @@ fn check(timeout: &Timeout, losses: &[Loss], recovery: Recovery, bytes: u64) {
     let report = &timeout.report;
     assert_eq!(timeout.side, Side::Initiator);
     let places = places(timeout, losses);
-    // ACKs have their way to themselves, and 200 ms are longer than any queue: no timeout is spurious.
+    // The ACK path carries nothing else, and 200 ms are longer than any queue: no timeout is spurious.
     let head = places.iter().filter(|place| **place == report.una).count();
     assert!(head >= 1, "{timeout:?}");
     match report.kind {

@@ -65,9 +65,7 @@ impl Net {
             };
             builder.link(node, switch, up, self.port(kind, speed));
         }
-        builder
-            .build()
-            .expect("every host has a way to every other")
+        builder.build().expect("every host can reach every other")
     }
 
     fn switch(&self, builder: &mut NetworkBuilder, name: &str) -> Node {

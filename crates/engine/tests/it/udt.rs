@@ -218,7 +218,7 @@ fn one_dcudp_sender_fills_the_link() {
 }
 
 #[test]
-fn packets_that_overtook_others_are_in_the_books() {
+fn reordered_packets_are_counted() {
     for kind in [Kind::Udt, Kind::Dcudp] {
         let mut simulation = Simulation::new(sprayed(Span::from_us(14)), NoProbe);
         simulation.add_application(Box::new(Flow::endless(kind, 0, 1)));
@@ -369,7 +369,7 @@ fn what_has_piled_up_leaves_after_the_congestion() {
     let left = then - behind(&simulation);
     assert!((1_055_000..1_068_000).contains(&left), "{left} bytes");
     run(&mut simulation, ms(590));
-    // On the way: five packets in 62 us, and what jitter and pacing hold.
+    // In flight: five packets in 62 us, and what jitter and pacing hold.
     let behind = behind(&simulation);
     assert!(behind <= 8 * PAYLOAD, "{behind} bytes wait");
     let record = simulation.flow(FlowIndex::from_index(0));

@@ -122,9 +122,9 @@ table! {
         /// DCTCP's.
         flat estimate: Dctcp;
         /// The least urgency d, that of a deadline far away.
-        value d_min: f64 = D2tcpConfig::new(default_mss()).least_urgency, in fraction();
+        value d_min: f64 = D2tcpConfig::new(default_mss()).min_urgency, in fraction();
         /// The greatest urgency d, that of a deadline that cannot be met.
-        value d_max: f64 = D2tcpConfig::new(default_mss()).greatest_urgency, in between(1.0, 1000.0);
+        value d_max: f64 = D2tcpConfig::new(default_mss()).max_urgency, in between(1.0, 1000.0);
     }
 }
 
@@ -335,8 +335,8 @@ impl Tcp {
             }
             Congestion::D2tcp(d2tcp) => Algorithm::D2tcp(D2tcpController::new(D2tcpConfig {
                 dctcp: d2tcp.estimate.to_config(window),
-                least_urgency: d2tcp.d_min,
-                greatest_urgency: d2tcp.d_max,
+                min_urgency: d2tcp.d_min,
+                max_urgency: d2tcp.d_max,
             })),
             Congestion::DtCwa(dt_cwa) => Algorithm::from(DtCwaController::new(DtCwaConfig {
                 dctcp: dt_cwa.estimate.to_config(window),

@@ -44,7 +44,7 @@ fn a_batch_stays_a_batch_of_equal_segments() {
 
 /// A handshake leaves from the address that the peer writes to, and what waited for it keeps its ECN field.
 #[test]
-fn what_waits_keeps_its_way_and_its_ecn_field() {
+fn waiting_packets_keep_their_path_and_ecn_field() {
     let (mut left, mut right) = pair();
     let from = |address: &str| Some(address.parse().expect("an address"));
     let to_right = Path {

@@ -324,7 +324,7 @@ impl Receiver {
             edge >= self.advertised,
             "the window's edge never moves back"
         );
-        if edge - self.advertised >= least_step(config) {
+        if edge - self.advertised >= min_step(config) {
             self.advertised = edge;
         }
         self.advertised.saturating_sub(next) as u32
@@ -368,7 +368,7 @@ impl Receiver {
         );
         // A window that opened is worth a separate ACK: the peer may be waiting for it.
         let step = self.edge(config) - self.advertised;
-        if taken > 0 && step >= least_step(config) {
+        if taken > 0 && step >= min_step(config) {
             self.ack_now = true;
         }
         taken
@@ -377,6 +377,6 @@ impl Receiver {
 
 /// The minimum step of the advertised right edge.
 #[inline]
-fn least_step(config: &Config) -> u64 {
+fn min_step(config: &Config) -> u64 {
     u64::from(config.mss).min(config.receive_window.count().div_ceil(2))
 }

@@ -54,7 +54,7 @@ def fairness(run: Observation, begin: float) -> float:
     return jain(rates(run, begin))
 
 
-def least_share(run: Observation, begin: float) -> float:
+def min_share(run: Observation, begin: float) -> float:
     """Give the share of the slowest flow, in % of a fair share."""
     found = rates(run, begin)
     return 100 * min(found) * len(found) / sum(found) if sum(found) else math.nan

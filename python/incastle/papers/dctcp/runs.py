@@ -125,7 +125,7 @@ def worst_share(run: Observation, phase_s: float) -> float:
     return max(100 * abs(fmean(flow) - 1) for phase in phases(run, phase_s) for flow in phase)
 
 
-def least_jain(run: Observation, phase_s: float) -> float:
+def min_jain(run: Observation, phase_s: float) -> float:
     """Give the minimum of Jain's index over the phases."""
     return min(jain([fmean(flow) for flow in phase]) for phase in phases(run, phase_s))
 
@@ -174,7 +174,7 @@ def timeouts_of(run: Observation, group: str, column: str = "", value: str = "")
     return len(found.filter(pl.col(column) == value) if column else found)
 
 
-def most_timeouts(run: Observation) -> int:
+def max_timeouts(run: Observation) -> int:
     """Give the maximum number of timeouts of a query."""
     return int(max(run["rounds"]["timeouts"]))
 
@@ -206,7 +206,7 @@ def background_by_size(run: Observation) -> list[dict[str, Any]]:
 # ---- the switch
 
 
-def most_stored(run: Observation) -> float:
+def max_stored(run: Observation) -> float:
     """Give the maximum that the switch stored, in MB."""
     return summary(run, "max_memory_bytes") / 1e6
 

@@ -159,7 +159,7 @@ def newcomer(run: Observation, begin: float) -> float:
 
 
 def jain_of_bursts(run: Observation, bursts: int, last: float = BURST_S) -> float:
-    """Give the mean over the bursts of Jain's index in the last so many seconds of a burst.
+    """Give the mean over the bursts of Jain's index in the last `last` seconds of a burst.
 
     A burst in which nothing was delivered then has no index.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 BANDS = {30: (49, 69), 55: (33, 53)}
 """The bands of claims.toml, in %, for the numbers of flows with a number in the paper."""
 WHATS = {"ftp": "long flows", "total": "queries, 1 MB / n", "unit": "queries, 64 KB"}
-GREATEST = "greatest"
+MAX = "max"
 _SCHEMA = ["setting", "reading", "what", "n", "dctcp_mbit_s", "change_percent", "in_band", "column"]
 
 
@@ -63,7 +63,7 @@ def _row(scope: Scope, setting: str, what: str) -> tuple[Any, ...]:
     return setting, label, WHATS[what], n, _dctcp(scope, what), mean, inside, column
 
 
-def greatest(scope: Scope, what: str) -> tuple[Value, int]:
+def max_change(scope: Scope, what: str) -> tuple[Value, int]:
     """Give the greatest mean change of queries over all numbers of flows, and at which it is.
 
     Where unfinished flows leave changes open: at which its lower end is greatest.
@@ -84,9 +84,9 @@ def as_taken(declared: Declarations, runs: Observations) -> pl.DataFrame:
     ]
     for system in READINGS:
         for what in [what for what in WHATS if what != "ftp"]:
-            value, n = greatest(scope.having(s=system), what)
+            value, n = max_change(scope.having(s=system), what)
             dctcp = _dctcp(scope.having(n=n), what)
-            column = f"{WHATS[what]}, {GREATEST}, (at n)"
+            column = f"{WHATS[what]}, {MAX}, (at n)"
             label = system.of["label"]
             rows.append(("as taken", label, WHATS[what], n, dctcp, value, False, column))
     return lasting.table(rows, _SCHEMA)
@@ -111,19 +111,19 @@ def variants(declared: Declarations, runs: Observations) -> pl.DataFrame:
 
 def draw_as_taken(figure: Figure, data: pl.DataFrame) -> None:
     """Draw a table: a row for each reading, DCTCP's throughput on top."""
-    ordered = data.sort(data["column"].str.contains(GREATEST), maintain_order=True)
+    ordered = data.sort(data["column"].str.contains(MAX), maintain_order=True)
     Cells(width=8.2)(figure, _cells([*_of_dctcp(ordered), *_of_readings(ordered)]))
 
 
 def _of_dctcp(data: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for row in data.unique("column", maintain_order=True).iter_rows(named=True):
-        if GREATEST not in row["column"]:
+        if MAX not in row["column"]:
             yield _cell("DCTCP (Mbit/s)", row["column"], _dctcp_of(row))
 
 
 def _of_readings(data: pl.DataFrame) -> Iterator[dict[str, Any]]:
     for row in data.iter_rows(named=True):
-        where = f" ({row['n']})" if GREATEST in row["column"] else ""
+        where = f" ({row['n']})" if MAX in row["column"] else ""
         text = shown(lasting.read(row, "change_percent"), partial(_signed, digits=1))
         yield _cell(row["reading"], row["column"], text + where, inside=row["in_band"])
 
@@ -190,7 +190,7 @@ def answer_facts(declared: Declarations, runs: Observations) -> dict[str, str]:
     scope = declared.scope(runs).having(place="")
     flows = scope.names["flows"]
     changes = [_change(scope.having(s=one, n=n), "ftp") for one in READINGS for n in flows]
-    value, at = greatest(scope.having(s=reading("around-k", "subtract")), "total")
+    value, at = max_change(scope.having(s=reading("around-k", "subtract")), "total")
     smallest = min(ends(_dctcp(scope.having(s=DCTCP, n=n), "ftp")).low for n in flows)
     return {
         "least": _number(smallest, 0),

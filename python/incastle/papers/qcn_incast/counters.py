@@ -69,6 +69,6 @@ def remembering(run: Observation) -> float:
     return 100 * len(past.filter(pl.col("memory") > _NEUTRAL)) / len(past) if len(past) else 0.0
 
 
-def greatest_memory(run: Observation) -> float:
+def max_memory(run: Observation) -> float:
     """Give the greatest memory that IV had."""
     return float(run["rates"]["memory"].max() or 0)  # type: ignore[arg-type]

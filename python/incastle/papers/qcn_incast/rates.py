@@ -49,18 +49,18 @@ def _weighted(run: Observation, value: pl.Expr) -> float:
     return float(total.item())
 
 
-def _least() -> pl.Expr:
+def _min() -> pl.Expr:
     return pl.min_horizontal(pl.exclude("time_s", "until_s"))
 
 
-def mean_least(run: Observation) -> float:
+def mean_min(run: Observation) -> float:
     """Give the time-weighted mean of the least rate in Mbit/s."""
-    return _weighted(run, _least())
+    return _weighted(run, _min())
 
 
 def share_below(run: Observation) -> float:
     """Give the share of the time in which the least rate is below 80 Mbit/s, in %."""
-    return 100 * _weighted(run, (_least() < LOW).cast(pl.Float64))
+    return 100 * _weighted(run, (_min() < LOW).cast(pl.Float64))
 
 
 def longest_slowest(run: Observation) -> float:

@@ -35,9 +35,9 @@ def rates_of_all(run: Observation) -> pl.DataFrame:
     flows = pl.exclude("time_s")
     return _sampled(run, 0.0, seconds(run)).select(
         "time_s",
-        pl.min_horizontal(flows).alias("least"),
+        pl.min_horizontal(flows).alias("min"),
         pl.mean_horizontal(flows).alias("mean"),
-        pl.max_horizontal(flows).alias("greatest"),
+        pl.max_horizontal(flows).alias("max"),
     )
 
 

@@ -36,7 +36,7 @@ pub(crate) struct Star {
     pub(crate) seed: u64,
     /// The rate of the links from the senders, where it is not `rate`.
     pub(crate) access: Option<Rate>,
-    /// How much longer than `delay` host 0's link is, each way.
+    /// How much longer than `delay` host 0's link is, in each direction.
     pub(crate) detour: Span,
     /// Congestion points at all ports of the switch.
     pub(crate) congestion_point: Option<CongestionPointConfig>,

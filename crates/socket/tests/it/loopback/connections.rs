@@ -14,7 +14,7 @@ use super::world::{
 
 const MEGABYTE: usize = 1 << 20;
 
-async fn stream_both_ways(control: Control, address: &str) {
+async fn stream_both_directions(control: Control, address: &str) {
     let config = config(control, SocketKind::Stream);
     let (client, server) = pair(&config, address).await;
     let (there, back) = (data(5 * MEGABYTE, 1), data(3 * MEGABYTE, 2));
@@ -31,18 +31,18 @@ async fn stream_both_ways(control: Control, address: &str) {
 }
 
 #[test]
-fn a_dcudp_stream_carries_bytes_both_ways() {
-    run(stream_both_ways(Control::Dcudp, V4));
+fn a_dcudp_stream_carries_bytes_in_both_directions() {
+    run(stream_both_directions(Control::Dcudp, V4));
 }
 
 #[test]
-fn a_udt_stream_carries_bytes_both_ways() {
-    run(stream_both_ways(Control::Udt, V4));
+fn a_udt_stream_carries_bytes_in_both_directions() {
+    run(stream_both_directions(Control::Udt, V4));
 }
 
 #[test]
 fn ipv6_carries_the_same() {
-    run(stream_both_ways(Control::Dcudp, V6));
+    run(stream_both_directions(Control::Dcudp, V6));
 }
 
 #[test]

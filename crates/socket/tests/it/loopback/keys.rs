@@ -43,7 +43,7 @@ async fn exchange(client: Connection, server: Connection, bytes: usize) {
     assert_eq!(server.close().await, Ok(()));
 }
 
-async fn stream_both_ways(control: Control, address: &str) {
+async fn stream_both_directions(control: Control, address: &str) {
     let config = config(control, SocketKind::Stream);
     let server = endpoint_with_key(address, KEY);
     let listener = server.listen(config.clone(), 8).unwrap();
@@ -62,17 +62,17 @@ async fn stream_both_ways(control: Control, address: &str) {
 
 #[test]
 fn a_dcudp_stream_under_a_key() {
-    run(stream_both_ways(Control::Dcudp, V4));
+    run(stream_both_directions(Control::Dcudp, V4));
 }
 
 #[test]
 fn a_udt_stream_under_a_key() {
-    run(stream_both_ways(Control::Udt, V4));
+    run(stream_both_directions(Control::Udt, V4));
 }
 
 #[test]
 fn ipv6_under_a_key() {
-    run(stream_both_ways(Control::Dcudp, V6));
+    run(stream_both_directions(Control::Dcudp, V6));
 }
 
 #[test]

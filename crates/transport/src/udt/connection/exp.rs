@@ -10,7 +10,7 @@ use super::super::config::Config;
 use super::super::rtt::Rtt;
 
 /// No period is longer: a clock that jumped is taken for a long round trip. As RFC 6298, section 2.5.
-const LONGEST_EXP: Span = Span::from_secs(60);
+const MAX_EXP: Span = Span::from_secs(60);
 
 /// The EXP timer. Its periods are stored: every poll reads them.
 #[derive(Debug, Clone, Copy)]
@@ -49,7 +49,7 @@ impl Exp {
 
     fn refresh(&mut self, config: &Config) {
         let period = self.one.saturating_mul(u64::from(self.count));
-        let period = period.min(LONGEST_EXP);
+        let period = period.min(MAX_EXP);
         self.busy = period.max(config.exp_floor);
         // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the other
         // would never come to speak.

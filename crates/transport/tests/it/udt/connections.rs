@@ -61,7 +61,7 @@ fn marks_keep_dcudp_from_losing_where_the_path_is_slower() {
 }
 
 #[test]
-fn two_ends_meet() {
+fn two_endpoints_connect() {
     for (config, dialect) in [
         (udt_config(), Dialect::Udt),
         (dcudp_config(), Dialect::Dcudp),
@@ -83,7 +83,7 @@ fn a_dcudp_end_that_meets_a_plain_one_falls_back() {
 }
 
 #[test]
-fn two_ends_meet_although_most_packets_are_lost() {
+fn two_endpoints_connect_although_most_packets_are_lost() {
     for seed in 0..cases(20).into() {
         let path = Path {
             loss: 400,
@@ -252,7 +252,7 @@ fn a_silent_dcudp_peer_is_given_up_after_three_seconds() {
 }
 
 #[test]
-fn two_idle_ends_keep_each_other_alive() {
+fn two_idle_endpoints_keep_each_other_alive() {
     for config in [udt_config(), dcudp_config()] {
         let mut net = Net::client_server(1, Path::default(), &config, &config);
         net.run(SECOND * 60);

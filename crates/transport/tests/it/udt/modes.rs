@@ -320,7 +320,7 @@ fn eight_round_trips_without_an_ack_stop_new_data() {
 }
 
 #[test]
-fn a_path_that_drops_ect_is_given_up_after_so_many_timeouts() {
+fn a_path_that_drops_ect_is_abandoned_after_ect_timeouts() {
     let with = |ect_timeouts| {
         let mut config = dcudp();
         if let Protocol::Dcudp(dcudp) = &mut config.protocol {
