@@ -1,4 +1,4 @@
-//! Addresses that name what they belong to: hosts by their numbers, flows by theirs.
+//! Addresses derived from the numbers of hosts and flows.
 
 /// A host by its number, 0 for the first of a scenario. Its addresses count from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,12 +18,12 @@ impl Host {
     }
 }
 
-/// The first of IANA's dynamic ports (RFC 6335, section 6), which no protocol has for itself.
+/// The first of IANA's dynamic ports (RFC 6335, section 6), which are not assigned to any protocol.
 const FIRST_PORT: u16 = 49_152;
-/// How many of them there are.
+/// The number of dynamic ports.
 const PORTS: u32 = 16_384;
 
-/// The ports of a flow's near and far end: with its hosts they name it among 2^28 flows.
+/// The ports of a flow's two endpoints: with its hosts they identify it among 2^28 flows.
 pub fn flow_ports(flow: u32) -> [u16; 2] {
     let port = |number: u32| FIRST_PORT + (number % PORTS) as u16;
     [port(flow), port(flow / PORTS)]

@@ -1,9 +1,9 @@
-//! The frame of a simulated packet: Ethernet II, a priority tag where it has a class, IPv4, and what
-//! the transport says.
+//! The frame of a simulated packet: Ethernet II, a priority tag where it has a traffic class, IPv4, and
+//! the transport's header.
 //!
 //! Sources: IEEE 802.1Q for the tag and, section 33, for congestion notifications; RFC 791, 9293, 768;
 //! RFC 7323 and 2018 for TCP's options. A simulated TCP segment has no room for options (as in ns-2):
-//! here they make the frame longer than the packet that it stands for.
+//! here they make the frame longer than the simulated packet.
 //! Leaves out: checksum and padding of Ethernet, hops (switches are Ethernet's), identification (0,
 //! RFC 6864, section 4.1, with DF), PSH.
 
@@ -20,17 +20,17 @@ use crate::Host;
 /// The EtherTypes of a congestion tag and a congestion notification message.
 const CN_TAG: EtherType = EtherType(0x22E9);
 const CNM: EtherType = EtherType(0x22E7);
-/// Some switch.
+/// The address of any switch.
 const SWITCH: [u8; 6] = [2, 1, 0, 0, 0, 0];
-/// The least frame, without its checksum.
+/// The minimum frame, without its checksum.
 const LEAST: usize = 60;
-/// Stand for payloads.
+/// Payload bytes.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// The clock of TCP's timestamps ticks once per microsecond.
 const PS_PER_TICK: u64 = 1_000_000;
 const TIME_TO_LIVE: u8 = 64;
 
-/// A frame without its checksum: the bytes that say something, and how many zeros follow.
+/// A frame without its checksum: headers and other bytes, and the number of zeros after them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     pub(crate) head: Vec<u8>,
@@ -44,12 +44,12 @@ impl Frame {
     }
 }
 
-/// What a packet says below its transport.
+/// The fields of a packet below its transport.
 #[derive(Debug, Clone, Copy)]
 pub struct Envelope {
-    /// Who sent it.
+    /// The sender.
     pub from: Host,
-    /// Whom it is for.
+    /// The receiver.
     pub to: Host,
     /// The ports of both.
     pub ports: [u16; 2],
@@ -59,12 +59,12 @@ pub struct Envelope {
     pub class: u8,
 }
 
-/// What both ends of a TCP connection know of it.
+/// The state that both endpoints of a TCP connection share.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpTerms {
     /// The payload of a full segment.
     pub mss: u16,
-    /// The shift of offered windows, at most 14 (RFC 7323, section 2.3).
+    /// The shift count of the window scale option, at most 14 (RFC 7323, section 2.3).
     pub window_scale: u8,
     /// Whether segments have timestamps.
     pub timestamps: bool,
@@ -187,7 +187,7 @@ impl Envelope {
 
     /// The frame of a congestion notification message for the sender of a flow (802.1Q, section 33.4):
     /// a congestion tag with the flow's number, then the message with its quantised feedback and the
-    /// address of the other host: `to` sent the frames that it is about, to `from`. Zero is what
+    /// address of the other host: `to` sent the frames that it reports, to `from`. Fields are zero that
     /// the model leaves out: the congestion point's name, Qoffset, Qdelta, the sampled frame.
     pub fn notification(&self, flow: u32, feedback: u8) -> Frame {
         let mut head = self.ethernet(SWITCH, CN_TAG);
@@ -203,7 +203,7 @@ impl Envelope {
         Frame { head, zeros }
     }
 
-    /// The headers below the transport's, which with its payload takes so many bytes.
+    /// The headers below the transport's, whose header and payload take `length` bytes.
     fn lower(&self, protocol: IpNumber, length: usize) -> Vec<u8> {
         let length = u16::try_from(length).expect("a packet's size fits 16 bits");
         let (from, to) = (self.from.ip(), self.to.ip());

@@ -12,19 +12,19 @@ const SECTION_HEADER: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;
 const NAMES: u32 = 4;
 const ENHANCED_PACKET: u32 = 6;
-/// Tells readers the order of bytes.
+/// The byte-order magic.
 const BYTE_ORDER: u32 = 0x1A2B_3C4D;
 /// LINKTYPE_ETHERNET.
 const ETHERNET: u16 = 1;
 const PS_PER_NS: u64 = 1_000;
 
-/// Options: what wrote the file; name, speed and resolution of times of an interface.
+/// Options: the writing program; name, speed and timestamp resolution of an interface.
 const APPLICATION: u16 = 4;
 const IF_NAME: u16 = 2;
 const IF_SPEED: u16 = 8;
 const IF_TSRESOL: u16 = 9;
 const END: [u8; 4] = [0; 4];
-/// A record of names: an IPv4 address.
+/// A name record of an IPv4 address.
 const IPV4: u16 = 1;
 /// Longer names are cut: the lengths of options have 16 bits.
 const LONGEST_NAME: usize = 1_000;
@@ -38,7 +38,7 @@ pub struct Pcapng {
 }
 
 impl Pcapng {
-    /// A file that keeps the first `snap` bytes of each frame.
+    /// A file with a snap length of `snap` bytes.
     pub fn new(application: &str, snap: u32) -> Self {
         let mut file = Self {
             bytes: Vec::new(),
@@ -47,7 +47,7 @@ impl Pcapng {
         };
         file.block(SECTION_HEADER, |body| {
             body.extend(BYTE_ORDER.to_le_bytes());
-            // Version 1.0, of a length that is not told.
+            // Version 1.0, section length unspecified.
             body.extend([1, 0, 0, 0]);
             body.extend((-1_i64).to_le_bytes());
             option(APPLICATION, cut(application).as_bytes(), body);
@@ -56,7 +56,7 @@ impl Pcapng {
         file
     }
 
-    /// Adds an interface, the sending end of a link; gives its number.
+    /// Adds an interface, the sending port of a link; returns its number.
     pub fn interface(&mut self, name: &str, rate: Rate) -> u32 {
         let snap = self.snap;
         self.block(INTERFACE, |body| {
@@ -73,7 +73,7 @@ impl Pcapng {
         self.interfaces - 1
     }
 
-    /// Tells a host's name, which readers may show in place of its address from here on.
+    /// Adds a host's name, which readers may show in place of its address from here on.
     pub fn host(&mut self, host: Host, name: &str) {
         self.block(NAMES, |body| {
             let name = cut(name).as_bytes();
@@ -87,7 +87,7 @@ impl Pcapng {
         });
     }
 
-    /// Adds a frame that has left an interface. What is less than a nanosecond is cut off its time.
+    /// Adds a frame that has left an interface. Its time is truncated to nanoseconds.
     pub fn frame(&mut self, interface: u32, at: Time, frame: &Frame) {
         assert!(interface < self.interfaces, "an interface that was added");
         let kept = frame.length().min(self.snap as usize);
@@ -103,7 +103,7 @@ impl Pcapng {
         });
     }
 
-    /// All of it.
+    /// The bytes of the file.
     pub fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }
@@ -128,12 +128,12 @@ fn option(code: u16, value: &[u8], body: &mut Vec<u8>) {
     pad(body);
 }
 
-/// Everything ends on 32 bits.
+/// Everything is padded to 32 bits.
 fn pad(body: &mut Vec<u8>) {
     body.resize(body.len().next_multiple_of(4), 0);
 }
 
-/// A name up to its first zero, which would end it, and to its longest.
+/// A name up to its first zero, which would end it, and to the maximum length.
 fn cut(name: &str) -> &str {
     let name = name.split('\0').next().unwrap_or_default();
     let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());

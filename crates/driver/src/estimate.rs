@@ -16,7 +16,7 @@ use crate::panics::catch;
 use crate::pool::{News, distribute};
 use crate::threads::Threads;
 
-/// Who watches over an estimate, in the thread that called [`estimate`].
+/// Watches over an estimate, in the thread that called [`estimate`].
 pub trait EstimateWatcher {
     /// A link has been simulated.
     fn link(&mut self, link: usize, delays: &Delays);
@@ -37,7 +37,7 @@ impl Overseer for Stop<'_> {
     }
 }
 
-/// Takes a scenario apart on so many threads. Of alike links at most about `per_class` are to be simulated;
+/// Decomposes a scenario on `threads` threads. At most about `per_class` of equal links are simulated;
 /// all, if that is absent.
 pub fn take_apart(
     scenario: &Scenario,
@@ -47,7 +47,7 @@ pub fn take_apart(
     Estimation::new(scenario, per_class, &Threads(threads))
 }
 
-/// Estimates on so many threads. Links whose delays are `known` are not simulated again. A link is
+/// Estimates on `threads` threads. Links with `known` delays are not simulated again. A link is
 /// simulated by one thread, so that the number of threads changes no result. Absent if `cancel` was set.
 pub fn estimate(
     estimation: &Estimation,
@@ -107,7 +107,7 @@ impl<W: EstimateWatcher> Team<'_, W> {
         Ok(whole.then_some(all))
     }
 
-    /// Does jobs on all threads and hands over what each gives; `false` if they were stopped.
+    /// Does jobs on all threads and hands over each result; `false` if they were stopped.
     fn distribute<T: Send>(
         &mut self,
         count: usize,

@@ -1,10 +1,10 @@
-//! Why a run on threads gave no result.
+//! The reasons why a run on threads gave no result.
 
 use incastle_experiment::RunError;
 
 use crate::panics::Panic;
 
-/// Why one run of several gave no result.
+/// The reason why one run of several gave no result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Failure {
     /// The engine refused it.

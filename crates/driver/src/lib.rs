@@ -1,5 +1,5 @@
-//! The outermost module: the only place of this crate that reads files, runs threads and looks at a
-//! clock. Everything it calls is pure.
+//! The outermost crate of runs: it alone reads files, runs threads and reads a
+//! clock. Everything that it calls is pure.
 
 #![allow(
     clippy::disallowed_methods,
@@ -23,14 +23,14 @@ pub use folder::Folder;
 pub use memory::memory_warning;
 pub use panics::{Panic, catch};
 pub use parts::run_in_parts;
-pub use pool::{Watcher, attempt, run_many};
+pub use pool::{Parallelism, Watcher, attempt, run_many};
 pub use run::{Control, run};
 
 use incastle_scenario::Diagnostic;
 use incastle_scenario::{Scenario, parse_with};
 
-/// Reads a scenario. `file` is its name for messages; files that it names are looked for beside it.
-/// Gives the scenario with its warnings, or every error and warning in the order of the file.
+/// Reads a scenario. `file` is its name for messages; other files are relative to its folder.
+/// Returns the scenario with its warnings, or every error and warning in the order of the file.
 pub fn parse(
     text: &str,
     file: &str,

@@ -1,9 +1,9 @@
-//! How much memory is free for this process, and what its runs have claimed of it.
+//! The free memory of this process, and the claims of its runs.
 //!
-//! Free is the least of what the system has, what its control groups leave, and what its address space has
-//! room for (Linux; elsewhere nothing is known, and nothing refused). Runs of one process share it. Each claims
-//! what its records and tables will still take, and where that is more than there is, the run with the largest
-//! claim ends: the others may then go on. Leaves out: swap, which would make a run a hundred times slower.
+//! Free memory is the least of the system's, the control groups', and the room in the address space
+//! (Linux; elsewhere it is unknown, and nothing is refused). Runs of one process share it. Each claims
+//! the growth of its records and tables. If that exceeds the free memory, the run with the largest
+//! claim ends, so that the others may continue. Leaves out: swap, which would make a run a hundred times slower.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,22 +14,22 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use incastle_experiment::memory::{Memory, Shortage, Size, expected};
 use incastle_scenario::Scenario;
 
-/// Who needs less is never refused: the look would cost more than it is worth.
+/// Smaller claims are never refused: the check would cost more than it is worth.
 const SMALL: u64 = 32 << 20;
-/// What is left free: for packets on their way, lists that double between two looks, and Python.
+/// The reserve: for packets in flight, lists that double between two checks, and Python.
 const RESERVE: u64 = 128 << 20;
-/// A claim that has grown by less is not looked at again.
+/// A claim that has grown by less is not checked again.
 const STEP: u64 = 8 << 20;
 
-/// What the runs of this process have claimed, by their numbers.
+/// The claims of the runs of this process, by their numbers.
 static CLAIMS: Mutex<BTreeMap<u64, u64>> = Mutex::new(BTreeMap::new());
 static NEXT: AtomicU64 = AtomicU64::new(0);
 
-/// What one run has claimed.
+/// The claim of one run.
 #[derive(Debug)]
 pub(super) struct Claim {
     number: u64,
-    /// Bytes when it was looked at last.
+    /// Bytes at the last check.
     seen: AtomicU64,
 }
 
@@ -49,7 +49,7 @@ impl Drop for Claim {
 }
 
 impl Claim {
-    /// Claims so many bytes instead of what was claimed before; or there is not enough.
+    /// Replaces the claim by `bytes`, if there is enough.
     pub(super) fn affords(&self, bytes: u64) -> Result<(), Shortage> {
         let seen = self.seen.load(Ordering::Relaxed);
         if bytes.abs_diff(seen) < STEP || (bytes < SMALL && seen == 0) {
@@ -69,7 +69,7 @@ impl Claim {
         Ok(())
     }
 
-    /// Claims nothing any more.
+    /// Releases the claim.
     pub(super) fn release(&self) {
         let mut claims = CLAIMS.lock().expect("nobody panics while claiming");
         claims.remove(&self.number);
@@ -77,7 +77,7 @@ impl Claim {
     }
 }
 
-/// Whether the run of that number may go on.
+/// Whether the run of that number may continue.
 fn judge(claims: &BTreeMap<u64, u64>, number: u64, free: Option<Shortage>) -> Result<(), Shortage> {
     let Some(shortage) = free else {
         return Ok(());
@@ -93,7 +93,7 @@ fn judge(claims: &BTreeMap<u64, u64>, number: u64, free: Option<Shortage>) -> Re
     Ok(())
 }
 
-/// What to say before runs begin, so many of them at the same time, whose memory may not be enough.
+/// A warning before `at_once` runs begin at a time, if their memory may not be enough.
 pub fn memory_warning(scenarios: &[Scenario], at_once: usize) -> Option<String> {
     let mut wanted: Vec<_> = scenarios.iter().map(expected).collect();
     wanted.sort_by_key(|memory| std::cmp::Reverse(memory.bytes()));
@@ -115,7 +115,7 @@ pub fn memory_warning(scenarios: &[Scenario], at_once: usize) -> Option<String> 
     ))
 }
 
-/// How much memory this process can still get, and what limits it; absent where that is not known.
+/// The memory that this process can still get, and the name of its limit; absent where that is unknown.
 fn free() -> Option<Shortage> {
     let read = |path: &str| fs::read_to_string(path).ok();
     let system = read("/proc/meminfo").and_then(|text| available(&text));
@@ -149,10 +149,10 @@ fn available(meminfo: &str) -> Option<u64> {
     Some(kilobytes << 10)
 }
 
-/// The limit of the address space from /proc/self/limits, less what /proc/self/statm says is used; absent
+/// The limit of the address space from /proc/self/limits, minus the size from /proc/self/statm; absent
 /// without a limit.
 fn address_space(limits: &str, statm: &str) -> Option<u64> {
-    /// Everywhere that Linux says pages to a process of x86-64.
+    /// The size of pages that Linux reports to a process of x86-64.
     const PAGE: u64 = 4096;
     let line = limits
         .lines()
@@ -182,7 +182,7 @@ fn folders(cgroup: &str) -> Vec<PathBuf> {
     found
 }
 
-/// What a control group leaves, of either version; caches of files can be given back. Absent without a limit.
+/// The memory left in a control group, of either version; caches of files can be reclaimed. Absent without a limit.
 fn of_group(folder: &Path) -> Option<u64> {
     let number = |name: &str| -> Option<u64> {
         let text = fs::read_to_string(folder.join(name)).ok()?;
@@ -254,7 +254,7 @@ mod tests {
         let claims = BTreeMap::from([(1, GIB), (2, 3 * GIB), (3, GIB / 2)]);
         let may = |number| judge(&claims, number, Some(shortage)).is_ok();
         assert_eq!([1, 2, 3].map(may), [true, false, true]);
-        // Of four, less the reserve, the others have claimed one and a half.
+        // The others have claimed one and a half of four, minus the reserve.
         let left = judge(&claims, 2, Some(shortage)).expect_err("the largest");
         assert_eq!(left.free, 4 * GIB - RESERVE - GIB - GIB / 2);
         // Together they have room in twice as much, and one alone may be too large.

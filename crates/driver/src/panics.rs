@@ -1,8 +1,8 @@
 //! Panics of a run, caught and described.
 //!
-//! The engine asserts its invariants in release builds too. A violated one is a defect of ours: it
+//! The engine asserts its invariants in release builds too. A violated one is a defect of Incastle: it
 //! becomes a value with its message and place, so that one run's defect neither ends the others nor
-//! writes on the terminal. What this leaves out: aborts (out of memory, stack overflow), which no
+//! writes on the terminal. Leaves out: aborts (out of memory, stack overflow), which no
 //! library can catch.
 
 use std::any::Any;
@@ -14,9 +14,9 @@ use std::sync::Once;
 /// A violated invariant.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct Panic {
-    /// What was violated.
+    /// The panic's message.
     pub message: String,
-    /// Where, as "file:line:column".
+    /// Its place, as "file:line:column".
     pub place: Option<String>,
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for Panic {
 thread_local! {
     /// Whether this thread is inside [`catch`].
     static CATCHING: Cell<bool> = const { Cell::new(false) };
-    /// Where the latest panic inside [`catch`] happened.
+    /// The place of the latest panic inside [`catch`].
     static PLACE: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
@@ -40,7 +40,7 @@ thread_local! {
 pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     listen();
     let outside = CATCHING.replace(true);
-    // Unwind safety: whatever `work` had in its hands is dropped with the error, never used again.
+    // Unwind safety: the state of `work` is dropped with the error, never used again.
     let outcome = catch_unwind(AssertUnwindSafe(work));
     CATCHING.set(outside);
     outcome.map_err(|payload| Panic {
@@ -49,8 +49,8 @@ pub fn catch<T>(work: impl FnOnce() -> T) -> Result<T, Panic> {
     })
 }
 
-/// Only the hook of a program learns where a panic happened. Ours leaves every panic that is not
-/// caught here to the hook that was there before.
+/// Only a program's hook receives the place of a panic. This one passes every panic that is not
+/// caught here to the previous hook.
 fn listen() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

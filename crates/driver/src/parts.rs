@@ -1,8 +1,8 @@
-//! One run on several threads: each simulates a part of the network, and all meet after each window.
+//! One run on several threads: each simulates a partition, with a barrier after each window.
 //!
-//! The engine says how far a part may go (`incastle-engine`, `parallel`); here they wait for each other.
-//! A wait begins with a short spin, for most are shorter than a system call; then it gives the processor
-//! to others, so that threads may outnumber the cores that are free.
+//! The engine computes the windows (`incastle-engine`, `parallel`); this module has threads and barrier.
+//! A wait begins with a short spin, because most waits are shorter than a system call. It then yields the
+//! processor, so that threads may outnumber the free cores.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -28,16 +28,16 @@ use incastle_experiment::{
 use incastle_scenario::Scenario;
 use incastle_workload::Journal;
 
-/// Looks before a wait gives the processor to others: some microseconds.
+/// Checks before a wait yields the processor: some microseconds.
 const SPINS: u32 = 1_000;
-/// Looks before a wait sleeps in between.
+/// Checks before a wait sleeps between two of them.
 const YIELDS: u32 = 10_000;
-/// So long: little beside the work that lasted as long as the wait.
+/// One sleep: short against the work of other threads during the wait so far.
 const NAP: Duration = Duration::from_micros(50);
-/// Events between two meetings at the most: some milliseconds.
-const MOST_EVENTS: u64 = 100_000;
+/// The maximum of events between two barriers: some milliseconds.
+const MAX_EVENTS: u64 = 100_000;
 
-/// Runs a scenario on so many threads, or on one where it has to be
+/// Runs a scenario on `threads` threads, or on one where it must
 /// (`incastle_experiment::parts::alone_because`). The result is the same.
 pub fn run_in_parts(
     scenario: &Scenario,
@@ -80,7 +80,7 @@ pub fn run_in_parts(
     Ok(output)
 }
 
-/// Lets time pass in all parts until `until`; `false` if the overseer ended it.
+/// Simulates all partitions until `until`; `false` if the overseer ended the run.
 fn pass(
     parts: &mut [Simulation<Recorder>],
     journals: &[Journal],
@@ -88,20 +88,20 @@ fn pass(
     snap: u64,
     control: &Control,
 ) -> Result<bool, Failure> {
-    let meeting = Meeting::new(parts.len());
+    let barrier = Barrier::new(parts.len());
     let all = parts.iter_mut().zip(journals).enumerate().collect();
     let passed = on_threads(all, |(own, (part, journal))| {
-        let leaves = Leaves(&meeting);
+        let guard = FailureGuard(&barrier);
         let budget = Budget::new(part, journal, snap);
-        let passed = attend(&meeting, Attendee { own, part, budget }, until, control)?;
-        std::mem::forget(leaves);
+        let passed = simulate(&barrier, Process { own, part, budget }, until, control)?;
+        std::mem::forget(guard);
         Ok(passed)
     })?;
     Ok(passed.into_iter().all(|passed| passed))
 }
 
-/// Does a job for each item on a thread of its own, the last of them on this one; the first failure is
-/// that of all.
+/// Does a job for each item on a separate thread, the last of them on this one. Returns the first
+/// failure, if any.
 fn on_threads<I: Send, T: Send>(
     mut items: Vec<I>,
     job: impl Fn(I) -> Result<T, Failure> + Sync,
@@ -121,13 +121,13 @@ fn on_threads<I: Send, T: Send>(
     })
 }
 
-/// Looks now and then whether there is memory for what a part has recorded.
+/// Checks at intervals whether there is memory for the records of a partition.
 struct Budget<'a> {
     journal: &'a Journal,
     snap: u64,
     claim: Claim,
-    /// How many events had happened at the last look.
-    looked: u64,
+    /// The number of events at the last check.
+    checked: u64,
 }
 
 impl<'a> Budget<'a> {
@@ -136,107 +136,109 @@ impl<'a> Budget<'a> {
             journal,
             snap,
             claim: Claim::default(),
-            looked: part.totals().events,
+            checked: part.totals().events,
         }
     }
 
-    fn look(&mut self, part: &Simulation<Recorder>) -> Result<(), RunError> {
+    fn check(&mut self, part: &Simulation<Recorder>) -> Result<(), RunError> {
         let events = part.totals().events;
-        if events < self.looked + MOST_EVENTS {
+        if events < self.checked + MAX_EVENTS {
             return Ok(());
         }
-        self.looked = events;
+        self.checked = events;
         afford(part, self.journal, self.snap, |bytes| {
             self.claim.affords(bytes)
         })
     }
 }
 
-/// Whoever fails leaves the others alone, who must not wait.
-struct Leaves<'a>(&'a Meeting);
+/// Releases the threads at the barrier when this one fails.
+struct FailureGuard<'a>(&'a Barrier);
 
-impl Drop for Leaves<'_> {
+impl Drop for FailureGuard<'_> {
     fn drop(&mut self) {
-        self.0.left.store(true, Ordering::Release);
+        self.0.failed.store(true, Ordering::Release);
     }
 }
 
-/// Where the parts hand over their mail and say how far they have come. All but the rounds are there
-/// twice: for this round and the next, which the fastest begins while others still look at this one.
-struct Meeting {
-    seats: Vec<Seat>,
-    /// By turn, sender and receiver.
-    letters: Vec<Mutex<Messages>>,
-    /// Whether somebody has failed.
-    left: AtomicBool,
+/// Exchanges cross-partition messages and progress after each window.
+///
+/// Everything but the rounds exists twice, for even and odd rounds: the fastest thread begins the next
+/// round while others still read this one.
+struct Barrier {
+    slots: Vec<Slot>,
+    /// By parity of the round, sender and receiver.
+    messages: Vec<Mutex<Messages>>,
+    /// Whether a thread has failed.
+    failed: AtomicBool,
 }
 
-/// What one part says. On cache lines of its own: it alone writes there.
+/// The state that one partition publishes, on separate cache lines because no other one writes there.
 #[derive(Default)]
 #[repr(align(128))]
-struct Seat {
-    /// The rounds that it has come to.
+struct Slot {
+    /// The last round that it has reached.
     round: AtomicU64,
-    said: [Said; 2],
+    /// By parity of the round.
+    published: [Published; 2],
 }
 
 #[derive(Default)]
-struct Said {
+struct Published {
     clock_ps: AtomicU64,
     next_ps: AtomicU64,
-    /// Whether the run is to end.
+    /// Whether the overseer ends the run.
     ends: AtomicBool,
 }
 
-impl Meeting {
+impl Barrier {
     fn new(parts: usize) -> Self {
         Self {
-            seats: (0..parts).map(|_| Seat::default()).collect(),
-            letters: (0..2 * parts * parts).map(|_| Mutex::default()).collect(),
-            left: AtomicBool::new(false),
+            slots: (0..parts).map(|_| Slot::default()).collect(),
+            messages: (0..2 * parts * parts).map(|_| Mutex::default()).collect(),
+            failed: AtomicBool::new(false),
         }
     }
 
-    /// The mail of a turn from one part to another.
-    fn letter(&self, turn: usize, from: usize, to: usize) -> MutexGuard<'_, Messages> {
-        let parts = self.seats.len();
-        let letter = self.letters[(turn * parts + from) * parts + to].lock();
-        letter.expect("nobody panics while handing over mail")
+    /// The messages from one partition to another, in rounds of this parity.
+    fn messages(&self, parity: usize, from: usize, to: usize) -> MutexGuard<'_, Messages> {
+        let parts = self.slots.len();
+        let messages = self.messages[(parity * parts + from) * parts + to].lock();
+        messages.expect("no thread panics while it exchanges messages")
     }
 
-    /// Comes to a round and waits for all others; `false` if somebody has failed.
+    /// Reaches a round and waits for all others; `false` if a thread has failed.
     fn wait(&self, own: usize, round: u64) -> bool {
-        self.seats[own].round.store(round, Ordering::Release);
-        self.seats.iter().all(|seat| {
-            let mut looks = 0;
-            while seat.round.load(Ordering::Acquire) < round {
-                if self.left.load(Ordering::Acquire) {
+        self.slots[own].round.store(round, Ordering::Release);
+        self.slots.iter().all(|slot| {
+            let mut checks = 0;
+            while slot.round.load(Ordering::Acquire) < round {
+                if self.failed.load(Ordering::Acquire) {
                     return false;
                 }
-                be_patient(looks);
-                looks += 1;
+                back_off(checks);
+                checks += 1;
             }
             true
         })
     }
 }
 
-fn be_patient(looks: u32) {
-    if looks < SPINS {
+fn back_off(checks: u32) {
+    if checks < SPINS {
         spin_loop();
-    } else if looks < YIELDS {
+    } else if checks < YIELDS {
         thread::yield_now();
     } else {
         thread::sleep(NAP);
     }
 }
 
-impl Said {
-    fn say(&self, progress: Progress, ends: bool) {
+impl Published {
+    fn store_progress(&self, progress: Progress) {
         self.clock_ps
             .store(progress.clock.as_ps(), Ordering::Relaxed);
         self.next_ps.store(progress.next.as_ps(), Ordering::Relaxed);
-        self.ends.store(ends, Ordering::Relaxed);
     }
 
     fn progress(&self) -> Progress {
@@ -248,54 +250,61 @@ impl Said {
     }
 }
 
-/// A part of the network at a meeting.
-struct Attendee<'a> {
-    /// Its number.
+/// A logical process: one partition, in one thread.
+struct Process<'a> {
+    /// Its index.
     own: usize,
     part: &'a mut Simulation<Recorder>,
     budget: Budget<'a>,
 }
 
-/// Simulates one part until `until`; `false` if the overseer ended it, or somebody failed. The first part asks
-/// the overseer; all then stop where the last of them has come to.
-fn attend(
-    meeting: &Meeting,
-    attendee: Attendee<'_>,
+/// Simulates one partition until `until`; `false` if the overseer ended the run, or another thread failed.
+/// The first partition calls the overseer; all then stop at the latest clock.
+fn simulate(
+    barrier: &Barrier,
+    process: Process<'_>,
     mut until: Time,
     overseer: &impl Overseer,
 ) -> Result<bool, RunError> {
-    let Attendee {
+    let Process {
         own,
         part,
         mut budget,
-    } = attendee;
+    } = process;
     let mut goes_on = true;
-    let others = || (0..meeting.seats.len()).filter(|other| *other != own);
+    let others = || (0..barrier.slots.len()).filter(|other| *other != own);
     let mut all = Vec::new();
     for round in 1.. {
-        let turn = usize::from(round % 2 == 0);
-        let progress = part.hand_over(|to, mail| {
-            std::mem::swap(&mut *meeting.letter(turn, own, to), mail);
+        let parity = usize::from(round % 2 == 0);
+        let progress = part.hand_over(|to, messages| {
+            std::mem::swap(&mut *barrier.messages(parity, own, to), messages);
         });
         let ends = own == 0 && !overseer.goes_on(progress.clock);
-        meeting.seats[own].said[turn].say(progress, ends);
-        if !meeting.wait(own, round) {
+        let published = &barrier.slots[own].published[parity];
+        published.store_progress(progress);
+        published.ends.store(ends, Ordering::Relaxed);
+        if !barrier.wait(own, round) {
             return Ok(false);
         }
         for from in others() {
-            part.receive(&mut meeting.letter(turn, from, own));
+            part.receive(&mut barrier.messages(parity, from, own));
         }
         all.clear();
-        all.extend(meeting.seats.iter().map(|seat| seat.said[turn].progress()));
-        if goes_on && meeting.seats[0].said[turn].ends.load(Ordering::Relaxed) {
+        let published = barrier.slots.iter().map(|slot| &slot.published[parity]);
+        all.extend(published.map(Published::progress));
+        if goes_on
+            && barrier.slots[0].published[parity]
+                .ends
+                .load(Ordering::Relaxed)
+        {
             goes_on = false;
             until = all
                 .iter()
                 .fold(Time::ZERO, |last, part| last.max(part.clock))
                 .min(until);
         }
-        let goes_further = part.run_window(&all, until, MOST_EVENTS)?;
-        budget.look(part)?;
+        let goes_further = part.run_window(&all, until, MAX_EVENTS)?;
+        budget.check(part)?;
         if !goes_further {
             return Ok(goes_on);
         }
@@ -308,17 +317,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_meet_in_every_round() {
-        let meeting = Meeting::new(3);
-        let most = Mutex::new(0);
+    fn every_thread_reaches_every_round() {
+        let barrier = Barrier::new(3);
+        let max = Mutex::new(0);
         let rounds = on_threads(vec![0, 1, 2], |own| {
             for round in 1..2_000 {
-                let mut most = most.lock().expect("nobody panics");
-                // Nobody is more than a round ahead of anybody.
-                assert!(round + 1 >= *most);
-                *most = round.max(*most);
-                drop(most);
-                assert!(meeting.wait(own, round));
+                let mut max = max.lock().expect("no thread panics");
+                // No thread is more than a round ahead of another.
+                assert!(round + 1 >= *max);
+                *max = round.max(*max);
+                drop(max);
+                assert!(barrier.wait(own, round));
             }
             Ok(())
         });
@@ -326,12 +335,12 @@ mod tests {
     }
 
     #[test]
-    fn who_fails_leaves_nobody_waiting() {
-        let meeting = Meeting::new(2);
+    fn a_failed_thread_releases_the_others() {
+        let barrier = Barrier::new(2);
         let done = on_threads(vec![0, 1], |own| {
-            let _leaves = Leaves(&meeting);
-            assert!(own == 0, "the second part has a defect");
-            assert!(!meeting.wait(own, 1));
+            let _guard = FailureGuard(&barrier);
+            assert!(own == 0, "the second partition has a defect");
+            assert!(!barrier.wait(own, 1));
             Ok(())
         });
         let failure = done.expect_err("a panic");

@@ -1,4 +1,4 @@
-//! Many runs at once: threads of ours drive them while the calling thread watches.
+//! Many runs at once: worker threads drive them while the calling thread watches.
 
 use std::borrow::Borrow;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -14,26 +14,33 @@ use crate::panics::catch;
 use crate::parts::run_in_parts;
 use crate::run::Control;
 
-/// How long a signal or a progress bar may wait.
+/// The longest time that a signal or a progress bar waits.
 const TICK: Duration = Duration::from_millis(50);
 
-/// Who watches over several runs, in the thread that called [`run_many`].
+/// Watches over several runs, in the thread that called [`run_many`].
 pub trait Watcher {
     /// A run is over: it came to its end, was cancelled, or failed.
     fn finished(&mut self, index: usize, outcome: Result<Output, Failure>);
 
-    /// Called about twenty times a second while runs go on: the time to look at their
+    /// Called about twenty times a second during runs, to read their
     /// [`Control`]s, or to cancel them.
     fn tick(&mut self);
 }
 
-/// Runs so many scenarios at the same time, and each on so many threads (`at_once`, `threads`), with the
-/// control of its position, and hands them over in the order of their ends. Neither number changes a
-/// result. Those that are cancelled before they begin are not handed over.
+/// The numbers of threads. They do not change results.
+#[derive(Debug, Clone, Copy)]
+pub struct Parallelism {
+    /// Runs at the same time.
+    pub runs: usize,
+    /// Threads of each run.
+    pub threads_per_run: usize,
+}
+
+/// Runs scenarios, each with the control of its position, and hands them over in the order of their ends.
+/// Runs that are cancelled before they begin are not handed over.
 pub fn run_many<C: Borrow<Control> + Sync>(
     scenarios: &[Scenario],
-    at_once: usize,
-    threads: usize,
+    parallelism: Parallelism,
     controls: &[C],
     watcher: &mut impl Watcher,
 ) {
@@ -44,9 +51,9 @@ pub fn run_many<C: Borrow<Control> + Sync>(
     let job = |index: usize| {
         let (scenario, control) = (&scenarios[index], controls[index].borrow());
         let wanted = !control.cancel.load(Ordering::Relaxed);
-        wanted.then(|| attempt(|| run_in_parts(scenario, control, threads)))
+        wanted.then(|| attempt(|| run_in_parts(scenario, control, parallelism.threads_per_run)))
     };
-    distribute(scenarios.len(), at_once, job, |news| match news {
+    distribute(scenarios.len(), parallelism.runs, job, |news| match news {
         News::Finished(index, outcome) => {
             watcher.finished(index, outcome);
             controls[index].borrow().release();
@@ -63,18 +70,18 @@ where
     Ok(catch(run)??)
 }
 
-/// What the calling thread is told.
+/// A report to the calling thread.
 pub(super) enum News<T> {
     Finished(usize, T),
     Tick,
 }
 
-/// Does the jobs 0 to `count - 1`, each by whichever thread is free, and tells the calling thread.
+/// Does the jobs 0 to `count - 1`, each on a free thread, and reports to the calling thread.
 pub(super) fn distribute<T: Send>(
     count: usize,
     threads: usize,
     job: impl Fn(usize) -> Option<T> + Sync,
-    mut tell: impl FnMut(News<T>),
+    mut report: impl FnMut(News<T>),
 ) {
     let next = AtomicUsize::new(0);
     let work = &|sender: Sender<(usize, T)>| {
@@ -85,7 +92,7 @@ pub(super) fn distribute<T: Send>(
             }
             let done = job(index);
             if done.is_some_and(|done| sender.send((index, done)).is_err()) {
-                return; // the calling thread unwinds: nobody is there to be told
+                return; // the calling thread unwinds: there is no receiver
             }
         }
     };
@@ -101,9 +108,9 @@ pub(super) fn distribute<T: Send>(
         loop {
             let patience = next_tick.saturating_duration_since(Instant::now());
             match receiver.recv_timeout(patience) {
-                Ok((index, done)) => tell(News::Finished(index, done)),
+                Ok((index, done)) => report(News::Finished(index, done)),
                 Err(RecvTimeoutError::Timeout) => {
-                    tell(News::Tick);
+                    report(News::Tick);
                     next_tick = Instant::now() + TICK;
                 }
                 Err(RecvTimeoutError::Disconnected) => return,
@@ -120,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    fn told(
+    fn finished(
         count: usize,
         threads: usize,
         job: impl Fn(usize) -> Option<usize> + Sync,
@@ -139,21 +146,21 @@ mod tests {
     #[test]
     fn every_job_is_done_once_by_any_number_of_threads() {
         for threads in [0, 1, 3, 100] {
-            let all = told(40, threads, |index| Some(index * index));
+            let all = finished(40, threads, |index| Some(index * index));
             assert_eq!(all, (0..40).collect::<Vec<_>>(), "{threads} threads");
         }
-        assert!(told(0, 2, Some).is_empty());
+        assert!(finished(0, 2, Some).is_empty());
     }
 
     #[test]
     fn a_job_that_is_left_out_is_not_told_of() {
-        let even = told(10, 2, |index| (index % 2 == 0).then_some(index * index));
+        let even = finished(10, 2, |index| (index % 2 == 0).then_some(index * index));
         assert_eq!(even, [0, 2, 4, 6, 8]);
     }
 
     #[test]
     fn the_calling_thread_is_called_while_jobs_go_on() {
-        // The job ends only once it has heard of a tick, however busy the machine is.
+        // The job ends only after a tick, however busy the machine is.
         let ticked = AtomicBool::new(false);
         let slow = |_| {
             while !ticked.load(Ordering::Acquire) {

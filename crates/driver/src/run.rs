@@ -16,14 +16,14 @@ use incastle_scenario::Scenario;
 pub struct Control {
     /// Set it, and the run ends within milliseconds, with what it has.
     pub cancel: AtomicBool,
-    /// How far the run has come, in picoseconds of simulated time.
+    /// The progress of the run, in picoseconds of simulated time.
     pub simulated_ps: AtomicU64,
-    /// What the run will still take of the process's memory.
+    /// The memory that the run will still take.
     pub(super) claim: Claim,
 }
 
 impl Control {
-    /// The run and all that came of it is handed over: it needs nothing more.
+    /// The run has handed over its result: it needs no more memory.
     pub fn release(&self) {
         self.claim.release();
     }

@@ -1,6 +1,6 @@
-//! Work on several threads that gives what one would give.
+//! Work on several threads with the result of one.
 //!
-//! Leaves out: progress and interruption, which links have (`pool`); what is done here takes seconds for a
+//! Leaves out: progress and interruption, which links have (`pool`); this work takes seconds for a
 //! million flows.
 
 use std::panic::resume_unwind;
@@ -8,7 +8,7 @@ use std::thread;
 
 use incastle_estimate::Workers;
 
-/// So many threads.
+/// Workers on this number of threads.
 pub(super) struct Threads(pub(super) usize);
 
 impl Workers for Threads {

@@ -1,8 +1,8 @@
-//! How long flows take over a link when nobody else is there, within the surroundings of that link.
+//! The times of flows alone over a link, within the network around that link.
 //!
 //! Each is simulated, but for long ones: once a flow alone sends at the rate of the slowest link on its
-//! path, it goes on so, and more packets take so much longer. That is not assumed but looked for: two
-//! sizes, the second twice the first, must differ by just that.
+//! path, it continues so, and further packets take their time on that link. This is verified: two
+//! sizes, the second twice the first, must differ by exactly that.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use incastle_units::{Bytes, Rate, Span, Time};
 use crate::surroundings::{Passage, Sharing, Stretch, Visit, Whole};
 use incastle_experiment::{Overseer, RunError};
 
-/// Flows of at most so many packets are simulated without a look for more.
+/// Flows of at most this number of packets are simulated without a steady state.
 const SHORT: u64 = 64;
 
-/// A flow that is not steady after so many packets is taken never to be.
+/// A flow that is not steady after this number of packets is assumed never to be.
 const LATE: u64 = 16_384;
 
 /// Two times that should be equal may differ by the rounding of a packet's time per link.
 const ROUNDING_PS: u64 = 100;
 
-/// What makes flows alike when they are alone at the link: direction, links around it, group.
+/// The class of a flow that is alone at the link: direction, links around it, group.
 type Class = (usize, Option<Stretch>, Option<Stretch>, usize);
 
 /// Times by class and size.
@@ -28,7 +28,7 @@ pub(super) struct Alone<'a> {
     whole: &'a Whole<'a>,
     link: usize,
     times: BTreeMap<(Class, u64), Option<Span>>,
-    /// By class: the packets from which on it is steady, if it ever is.
+    /// By class: the packets after which it is steady, if it ever is.
     steady: BTreeMap<Class, Option<u64>>,
 }
 
@@ -42,7 +42,7 @@ impl<'a> Alone<'a> {
         }
     }
 
-    /// The time of a flow; absent if it would not be complete before the end of the scenario, and if
+    /// The time of a flow; absent if it would not be complete before the end of the scenario, or if
     /// the overseer ended it.
     pub(super) fn time(
         &mut self,
@@ -129,7 +129,7 @@ impl<'a> Alone<'a> {
         Ok(found)
     }
 
-    /// What a host sends together.
+    /// The burst of a host.
     fn batch(&self, flow: usize) -> Batch {
         let stack = self.whole.stack(flow);
         let burst = u64::from(self.whole.scenario.tables().host.tso_burst);

@@ -1,12 +1,12 @@
-//! Links that are alike, and those of them that are simulated.
+//! Classes of equal links, and the simulated links of each.
 //!
-//! A class of links has one rate, delay and discipline at either end, and the same distance from hosts.
+//! A class of links has one rate, delay and discipline at either side, and the same distance from hosts.
 //! Where not all of a class are simulated, its links are put in the order of the bytes that cross them,
-//! and parted into clusters that carry about the same: many quiet links are one cluster, a busy one is
-//! one by itself. The middle link of a cluster is simulated, and where none of these has flows at one
-//! of the kinds of ports, the busiest of that kind. The NSDI paper (section 3.5) puts together links whose
-//! sizes, gaps and loads differ by less than thresholds; in spans in which a link sees some hundred flows of
-//! a heavy-tailed distribution, no two do.
+//! and divided into clusters that carry about the same: many quiet links are one cluster, a busy one is
+//! one by itself. The middle link of a cluster is simulated, and if none of these has flows at one
+//! of the kinds of ports, the busiest of that kind. The NSDI paper (section 3.5) clusters links whose
+//! sizes, gaps and loads differ by less than thresholds. With some hundred flows of a heavy-tailed distribution on
+//! each link, no two links are that close.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,16 +16,16 @@ use incastle_scenario::language::switch::Switch;
 use incastle_scenario::topology::layout::{End, Layout};
 use incastle_workload::Opening;
 
-/// What links of a class have in common.
+/// The properties of a class of links.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Kind {
     rate: u64,
     delay: u64,
-    /// Of the end nearer to hosts, then of the other.
+    /// Of the node nearer to hosts, then of the other.
     ends: [EndKind; 2],
 }
 
-/// Distance from hosts, which switch's parameters, which of its groups of ports.
+/// Distance from hosts, switch parameters, group of ports.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct EndKind {
     depth: u32,
@@ -33,15 +33,15 @@ struct EndKind {
     ports: Option<usize>,
 }
 
-/// What ports that send in a direction of a link have in common: rate, which switch's parameters, which
-/// of its groups of ports.
+/// The kind of ports that send in a direction of a link: rate, switch parameters, group
+/// of ports.
 pub(super) type PortKind = (u64, Option<usize>, Option<usize>);
 
 /// All links that flows cross.
 pub(super) struct Clusters {
     /// By link: its class.
     classes: Vec<Option<usize>>,
-    /// By class: the links that are simulated, and for how many each stands.
+    /// By class: the simulated links, and the number of links that each represents.
     by_class: Vec<Vec<(usize, u64)>>,
     /// All of these, in the order of the layout.
     simulated: Vec<usize>,
@@ -133,13 +133,13 @@ impl Clusters {
         self.carried[step.link][step.direction]
     }
 
-    /// What the port has in common with others.
+    /// The kind of the port.
     pub(super) fn port_kind(&self, step: Directed) -> PortKind {
         self.ports[step.link][step.direction]
     }
 }
 
-/// Sees to it that flows at each kind of port that any link has can be drawn from a link that is simulated.
+/// Ensures that a simulated link exists for each kind of port, so that flows there can be drawn.
 fn add_ports(
     chosen: &mut Vec<(usize, u64)>,
     links: &[usize],
@@ -169,8 +169,8 @@ fn add_ports(
     }
 }
 
-/// Parts links into clusters of about equal sums of their loads, each with the mean of all loads on top,
-/// and gives the middle one of each with the number of links there.
+/// Divides links into clusters of about equal sums of their loads, each plus the mean of all loads,
+/// and returns the middle one of each with the number of links there.
 fn middles(mut links: Vec<usize>, most: usize, load: impl Fn(usize) -> u64) -> Vec<(usize, u64)> {
     links.sort_by_key(|&link| (load(link), link));
     let carried: u128 = links.iter().map(|&link| u128::from(load(link))).sum();
@@ -191,7 +191,7 @@ fn middles(mut links: Vec<usize>, most: usize, load: impl Fn(usize) -> u64) -> V
     full.map(middle).collect()
 }
 
-/// What classes are told apart by.
+/// The keys of classes.
 struct Kinds<'a> {
     layout: &'a Layout,
     switches: Vec<&'a Switch>,

@@ -1,4 +1,4 @@
-//! From delays at links to completion times: ideal time + what the fluid adds + delays along the path.
+//! From delays at links to completion times: ideal time + extra time in the fluid + delays along the path.
 //!
 //! A flow has its own delay at each link that was simulated. At any other it gets that of a flow of about
 //! its size in the same situation, drawn at random (after section 3.4 of the NSDI paper).
@@ -22,14 +22,14 @@ use incastle_scenario::language::measure::Ideal;
 use incastle_scenario::topology::layout::Layout;
 use incastle_workload::TransferKind;
 
-/// All that completion times follow from.
+/// The input of completion times.
 pub(super) struct Combination<'a> {
     decomposition: Decomposition<'a>,
     simulated: Simulated<'a>,
     pools: BTreeMap<PortKind, Pool>,
 }
 
-/// The estimate: transfers and links. `minimum`: by flow, what no transport can be faster than.
+/// The estimate: transfers and links. `minimum`: by flow, the lower bound for any transport.
 pub(super) fn output(
     decomposition: Decomposition<'_>,
     simulated: Simulated<'_>,
@@ -109,7 +109,7 @@ impl<'a> Combination<'a> {
         Some(Span::from_ps(took.max(0).cast_unsigned()))
     }
 
-    /// The delay of a flow at a link of its path; absent if it would not get beyond it.
+    /// The delay of a flow at a link of its path; absent if it would not pass it.
     pub(super) fn delay(&self, flow: usize, hop: usize) -> Option<i64> {
         let crossings = self.decomposition.whole.crossings;
         let step = crossings.path(flow).nth(hop);
@@ -215,7 +215,7 @@ fn links(whole: &Whole<'_>, clusters: &Clusters) -> Table {
     )
 }
 
-/// A link's name: that of its port at the first end.
+/// A link's name: that of its first port.
 pub(super) fn link_name(layout: &Layout, link: usize) -> String {
     let (a, b) = layout.links[link].ends;
     layout.port_name(a, b)

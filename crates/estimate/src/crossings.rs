@@ -1,4 +1,4 @@
-//! Which flow crosses which link, in which direction: the engine's own choice of paths.
+//! The links that each flow crosses, and the direction: the engine's own choice of paths.
 
 use incastle_engine::core::PortIndex;
 use incastle_engine::network::Network;
@@ -6,8 +6,8 @@ use incastle_engine::network::Network;
 use incastle_scenario::topology::layout::{End, Layout};
 use incastle_workload::{HostPair, Opening, data_end};
 
-/// The paths of all flows, and the flows of all links. Both in one array each, with the places where
-/// they begin.
+/// The paths of all flows, and the flows of all links. Both in one array each, with the offsets
+/// of their begins.
 pub(super) struct Crossings {
     ports: Vec<PortIndex>,
     paths: Vec<usize>,
@@ -23,7 +23,7 @@ pub(super) struct FlowAtHop {
     pub(super) hop: usize,
 }
 
-/// A direction of a link of the layout: 0 from its first end to its second.
+/// A direction of a link of the layout: 0 from its first node to its second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Directed {
     pub(super) link: usize,
@@ -44,7 +44,7 @@ impl Directed {
         2 * self.link + self.direction
     }
 
-    /// Its ends: near, far.
+    /// Its nodes: sender, receiver.
     pub(super) fn ends(self, layout: &Layout) -> (End, End) {
         let (a, b) = layout.links[self.link].ends;
         if self.direction == 0 { (a, b) } else { (b, a) }
@@ -95,7 +95,7 @@ impl Crossings {
         ports.iter().map(|&port| Directed::of(port))
     }
 
-    /// Where the path of a flow begins among those of all flows, one after the other.
+    /// The offset of a flow's path in the array of all paths.
     pub(super) fn first(&self, flow: usize) -> usize {
         self.paths[flow]
     }
@@ -106,7 +106,7 @@ impl Crossings {
         place.expect("the flow crosses the link")
     }
 
-    /// In which direction the data of a flow cross a link.
+    /// The direction in which the data of a flow cross a link.
     pub(super) fn direction(&self, flow: usize, link: usize) -> usize {
         let step = self.path(flow).nth(self.place(flow, link));
         step.expect("it is there").direction

@@ -1,13 +1,13 @@
-//! How long each flow waits at a link, beyond what the fluid says.
+//! The delay of each flow at a link, beyond its time in the fluid.
 //!
-//! The delay of a flow that the fluid lets through at full rate is the difference between two runs of the
-//! network around the link: with all flows on it, and with a link for each flow. So the time that flows of
-//! one host wait for each other at that host is not counted at every link that they have in common, only at
-//! the host's own. A flow that comes at its own pace, or shares its host with no other while it lasts, is
+//! The delay of a flow without bottleneck in the fluid is the difference between two runs of the
+//! network around the link: with all flows on it, and with a link for each flow. So mutual delays of flows of
+//! one host are not counted at every link that they share, only at
+//! the host's own. A flow that arrives at its own pace, or shares its host with no other during its time, is
 //! alone in the second.
 //!
-//! One that the fluid holds up is timed around a single link. Its delay there is the difference between the
-//! first run and the flow alone, less what the fluid takes longer; at other links it has none.
+//! A flow with a bottleneck is timed around a single link. Its delay there is the difference between the
+//! first run and the flow alone, minus its extra time in the fluid; at other links it has none.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use crate::paces::{Decomposition, Paces, Rates};
 use crate::surroundings::{Pace, Sharing, Visit, Whole};
 use incastle_experiment::{Overseer, RunError};
 
-/// What a link cost the flows that cross it.
+/// The delays of flows at a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// By flow, in the order in which they begin: picoseconds; absent of one that was not complete at
-    /// the end of the scenario. Below zero where the fluid expects more; zero of one that is timed around
+    /// By flow, in the order of their begins: picoseconds; absent for a flow that was not complete at
+    /// the end of the scenario. Negative where the fluid expects more; zero for a flow timed around
     /// another link.
     pub of_flows: Vec<Option<i64>>,
-    /// Packets received at the far ends of links in the run with all flows.
+    /// Packets received at the ends of links in the run with all flows.
     pub packet_hops: u64,
 }
 
@@ -59,7 +59,7 @@ pub(super) fn delays(
     }))
 }
 
-/// A link where all flows have arrived, and what they waited there.
+/// A link after its run, and the delays there.
 struct Site<'a> {
     whole: &'a Whole<'a>,
     paces: &'a Paces,
@@ -71,7 +71,7 @@ struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// The delays of flows that are held up; `false` if the overseer ended it.
+    /// The delays of flows with a bottleneck; `false` if the overseer ended it.
     fn time_held(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
         for (place, visit) in self.visits.iter().enumerate() {
             let Some(timed) = self.paces.holds().timed_at(visit.flow) else {
@@ -91,7 +91,7 @@ impl Site<'_> {
         Ok(self.goes_on(overseer))
     }
 
-    /// Those of all others.
+    /// The delays of all other flows.
     fn wait_for_others(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
         let meets = meets(self.visits, self.arrived);
         for group in groups(self.whole, self.link, self.visits, self.arrived) {
@@ -126,7 +126,7 @@ impl Site<'_> {
         Ok(true)
     }
 
-    /// When flows of one host would arrive, if each had a link of its own.
+    /// The arrivals of one host's flows with a separate link for each.
     fn without_others(
         &mut self,
         group: &[usize],
@@ -169,8 +169,8 @@ fn visits<'a>(
                 rates,
                 part: paces.part(whole, here),
             }),
-            // Without a pace, flows do to each other at their host's link what `without_others` takes off at
-            // a later one, where nobody waits elsewhere.
+            // Without a pace, `without_others` subtracts the mutual delays at the host's link at
+            // a later link, where no flow waits elsewhere.
             elsewhere: if here.hop == 0 && rates.is_none() {
                 Span::ZERO
             } else {
@@ -181,8 +181,8 @@ fn visits<'a>(
     visits.collect()
 }
 
-/// Whether each flow is at the link together with any other, in either direction. One that comes at its
-/// own pace and is not has nothing to wait for.
+/// Whether each flow is at the link together with any other, in either direction. A flow at its
+/// own pace that is alone has nothing to wait for.
 fn meets(visits: &[Visit<'_>], arrived: &[Option<Time>]) -> Vec<bool> {
     let mut meets = vec![false; visits.len()];
     // The flow that is there the longest so far.
@@ -205,13 +205,13 @@ fn signed(span: Span) -> i64 {
     i64::try_from(span.as_ps()).unwrap_or(i64::MAX)
 }
 
-/// How much later, in picoseconds.
+/// The difference in picoseconds.
 pub(super) fn difference(with: Time, without: Time) -> i64 {
     signed(with.saturating_since(without)) - signed(without.saturating_since(with))
 }
 
-/// The flows of each sender in one direction, parted where none of them is under way: places of
-/// visits. At a host's own link, and at its own pace, each flow by itself.
+/// The flows of each sender in one direction, divided where none of them is active: indices of
+/// visits. At a host's access link, and at its own pace, each flow by itself.
 fn groups(
     whole: &Whole<'_>,
     link: usize,
@@ -219,7 +219,7 @@ fn groups(
     arrived: &[Option<Time>],
 ) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    // By direction and sender: its latest group, and until when that lasts.
+    // By direction and sender: its latest group with its end.
     let mut latest: BTreeMap<(usize, usize), (usize, Time)> = BTreeMap::new();
     for (place, visit) in visits.iter().enumerate() {
         let passage = whole.passage(visit, link);

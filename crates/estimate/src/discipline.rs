@@ -1,13 +1,13 @@
-//! The discipline of a port that holds flows up: how long they wait there, and that part of it which is one
-//! flow's own.
+//! The discipline of a bottleneck port: its queueing delay, and the part of it that belongs to one
+//! flow.
 //!
-//! A flow that has a share of a port's rate has about that share of its queue as well. So a link of the
-//! flow's own, as slow as that share, makes it wait as long, and tells it so as early, if all amounts of the
-//! discipline are made smaller by that share.
+//! A flow with a share of a port's rate has about that share of its queue as well. So a separate link for the
+//! flow, as slow as that share, delays it as long, and marks as early, if all amounts of the
+//! discipline are scaled by that share.
 //!
-//! Leaves out: how the queue swings. RED's average takes as many packets as at the whole port to move. Where
-//! losses alone tell senders, how much waits depends on how long a port is full, and on what their windows
-//! were: nothing is known of it here. In a fair queue flows wait for themselves.
+//! Leaves out: oscillations of the queue. RED's average takes as many packets as at the whole port to move. Where
+//! losses are the only signal, the queue depends on how long a port is full, and on the windows
+//! before, which are unknown here. In a fair queue flows wait for themselves.
 
 use incastle_engine::network::LinkConfig;
 use incastle_queueing::{
@@ -19,14 +19,14 @@ use incastle_units::{Amount, Bytes, Packets, Rate, Span};
 use incastle_scenario::language::selection::Name;
 use incastle_scenario::language::switch::{ClassifyBy, Queue, Switch};
 
-/// The mean over time of the queue at a port that the fluid finds full, as a share of the depth at which
-/// senders are told. Chosen from 0.5, 0.7 and 1 where docs/validation.md says so.
+/// The mean over time of the queue at a port that is full in the fluid, as a share of the marking
+/// depth. Chosen from 0.5, 0.7 and 1 as docs/validation.md describes.
 const FILLED: f64 = 0.7;
 
-/// No port lets wait longer than this, in seconds: a threshold may be out of all reach.
+/// The maximum delay at a port, in seconds: a threshold may be out of reach.
 const LONGEST: f64 = 86_400.0;
 
-/// How a port marks packets that wait.
+/// The marking of a port.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Discipline {
     queue: QueueConfig,
@@ -34,8 +34,8 @@ pub(super) struct Discipline {
 }
 
 impl Discipline {
-    /// Of the port that leads from a switch to this host or switch. Absent where marks do not decide how much
-    /// waits there: where none are made, memory ends below them, or each flow has a queue of its own.
+    /// The discipline of the port from a switch to this host or switch. Absent where marks do not decide the
+    /// queue: there are none, memory ends below them, or each flow has a separate queue.
     pub(super) fn of(switch: &Switch, to: &Name, full_packet: Bytes) -> Option<Self> {
         let queue = switch.queue_to(to);
         let own = matches!(queue, Queue::Drr(drr) if drr.classify_by == ClassifyBy::Flow);
@@ -61,14 +61,14 @@ impl Discipline {
         }
     }
 
-    /// How long packets wait on average while the port is full.
+    /// The mean delay of packets while the port is full.
     pub(super) fn wait(&self, rate: Rate, full_packet: Bytes) -> Span {
         let depth = self.depth().map_or(0.0, |depth| bytes(depth, full_packet));
         let seconds = FILLED * depth / rate.bytes_per_second_lossy();
         Span::from_secs_lossy(seconds.min(LONGEST))
     }
 
-    /// The queue at which senders are told to slow down.
+    /// The queue length at which senders get marks.
     fn depth(&self) -> Option<Amount> {
         match self.queue {
             QueueConfig::Threshold(config) => Some(config.marking_threshold),
@@ -111,14 +111,14 @@ impl Discipline {
         }
     }
 
-    /// Gives it to a port.
+    /// Configures a port with it.
     pub(super) fn apply(&self, port: &mut LinkConfig) {
         port.marker = self.queue.build(port.rate);
         port.buffer = self.buffer;
     }
 }
 
-/// What one busy port may hold of a shared memory: `alpha` times what is then left of it.
+/// The limit of one busy port in a shared memory: `alpha` times the rest of it.
 fn alone(shared: SharedBufferConfig) -> PortBuffer {
     let share = shared.alpha / (1.0 + shared.alpha);
     let bytes = shared.capacity.count() as f64 * share;
@@ -133,7 +133,7 @@ fn bytes(amount: Amount, full_packet: Bytes) -> f64 {
     }
 }
 
-/// Of two amounts of one unit.
+/// The lesser of two amounts of one unit.
 fn middle(a: Amount, b: Amount) -> Amount {
     match (a, b) {
         (Amount::Packets(a), Amount::Packets(b)) => {

@@ -1,4 +1,4 @@
-//! A scenario taken apart, and the estimate put together.
+//! The decomposition of a scenario, and its estimate.
 
 use std::collections::BTreeMap;
 
@@ -21,10 +21,10 @@ use crate::suited::{self, Unsuited};
 use crate::surroundings::Whole;
 use crate::workers::Workers;
 
-/// Why there is no estimate.
+/// The reason for no estimate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EstimateError {
-    /// The scenario has something that single links cannot show.
+    /// The scenario has something that single links cannot represent.
     #[error(transparent)]
     Unsuited(#[from] Unsuited),
     /// The network cannot be built, or a link cannot be simulated.
@@ -32,21 +32,21 @@ pub enum EstimateError {
     Run(#[from] RunError),
 }
 
-/// A scenario taken apart: its flows, the links that they cross, and those that are to be simulated.
+/// A decomposed scenario: its flows, the links that they cross, and the simulated ones among these.
 pub struct Estimation {
     scenario: Scenario,
     flows: Vec<Opening>,
     crossings: Crossings,
     clusters: Clusters,
     paces: Paces,
-    /// By flow: how long it takes alone, under its own transport.
+    /// By flow: its time alone, under its own transport.
     ideals: Vec<Option<Span>>,
-    /// By flow: what no transport can be faster than.
+    /// By flow: the lower bound for any transport.
     minimum: Vec<Option<Span>>,
 }
 
 impl Estimation {
-    /// Takes a scenario apart. Of alike links at most about `per_class` are simulated; all, if that is
+    /// Decomposes a scenario. At most about `per_class` of equal links are simulated; all, if that is
     /// absent.
     pub fn new(
         scenario: &Scenario,
@@ -76,7 +76,7 @@ impl Estimation {
         })
     }
 
-    /// How many flows there are.
+    /// The number of flows.
     pub fn flows(&self) -> usize {
         self.flows.len()
     }
@@ -86,7 +86,7 @@ impl Estimation {
         self.clusters.crossed()
     }
 
-    /// The links that are to be simulated, by their places in the layout.
+    /// The links to simulate, by their indices in the layout.
     pub fn links(&self) -> &[usize] {
         self.clusters.simulated()
     }
@@ -96,7 +96,7 @@ impl Estimation {
         combine::link_name(self.scenario.layout(), link)
     }
 
-    /// How much work a link is: bytes that cross it.
+    /// The work of a link: bytes that cross it.
     pub fn work(&self, link: usize) -> u64 {
         self.clusters.carried(link)
     }
@@ -107,7 +107,7 @@ impl Estimation {
             && delays.of_flows.len() == self.crossings.on(link).len()
     }
 
-    /// How long each flow waited at a link. Absent if the overseer ended it.
+    /// The delay of each flow at a link. Absent if the overseer ended it.
     pub fn delays(
         &self,
         link: usize,
@@ -120,7 +120,7 @@ impl Estimation {
         delays::delays(decomposition, link, overseer)
     }
 
-    /// The estimate, from the delays at all links that were to be simulated.
+    /// The estimate, from the delays at all simulated links.
     pub fn output(&self, delays: &BTreeMap<usize, Delays>, workers: &impl Workers) -> Output {
         let decomposition = Decomposition {
             whole: &self.whole(),
@@ -153,7 +153,7 @@ fn minimum(scenario: &Scenario, flows: &[Opening]) -> Vec<Option<Span>> {
     times.collect()
 }
 
-/// How long flows take alone, under their own transports.
+/// The times of flows alone, under their own transports.
 fn ideals(scenario: &Scenario, flows: &[Opening]) -> Result<Vec<Option<Span>>, RunError> {
     let mut ideals = OwnTransport::new(scenario);
     let mut times = vec![None; flows.len()];

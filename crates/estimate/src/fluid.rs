@@ -1,47 +1,47 @@
 //! Flows as a fluid: rates that share the links' capacities max-min fairly, from event to event.
 //!
 //! D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, section 6.5.2: rates are max-min fair if each
-//! flow has a link that is full and on which no flow is faster. So a full link has a level, the rate of
-//! the flows that it holds up, and a flow's rate is the least level on its path. When a flow comes or goes,
-//! the levels of its links are found anew, then those of links whose flows that concerns, and so on until
+//! flow has a full link on which no flow is faster. So a full link has a level, the rate of
+//! its bottlenecked flows, and a flow's rate is the least level on its path. When a flow arrives or leaves,
+//! the levels of its links are computed again, then those of links that depend on them, and so on until
 //! none changes (in the manner of A. Charny, D. Clark, R. Jain, "Congestion control with explicit rate
 //! indication", ICC 1995). A change of a level by less than `TOLERANCE` is not carried further.
 //!
-//! Leaves out: packets, queues, round trips, slow start, and whatever congestion control does else.
+//! Leaves out: packets, queues, round trips, slow start, and the rest of congestion control.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use incastle_units::{Span, Time};
 
-/// Of a level: a change that is not worth a look at other links.
+/// A relative change of a level below this is not propagated to other links.
 const TOLERANCE: f64 = 1.0 / 64.0;
 
-/// Of a capacity: more than sums of rates are off by that were changed one by one.
+/// The relative rounding error of sums of rates is below this share of a capacity.
 const ROUNDING: f64 = 1e-9;
 
-/// Looks at links per event and link of the flow that came or went: a bound that no event has come near,
-/// so that no rounding can make levels swing for ever.
+/// The maximum of computed levels per event and link of its flow. No event has come near it; it
+/// ensures that rounding cannot make levels oscillate for ever.
 const LOOKS: usize = 1024;
 
-/// A flow that comes.
+/// A flow that arrives.
 pub(super) struct Stream {
     /// On the wire.
     pub(super) bits: f64,
-    /// The rate that it has when it is alone.
+    /// Its rate when it is alone.
     pub(super) most: f64,
     /// The links on its path.
     pub(super) path: Vec<u32>,
 }
 
-/// What the links on its path leave a flow. Apart from the rest of it, because levels are found from this.
+/// The rates that the links on its path leave a flow. Separate from `Active`, because every level is computed from them.
 #[derive(Clone, Copy)]
 struct Left {
-    /// The least level, or the rate that it has when it is alone.
+    /// The least level, or the flow's rate when it is alone.
     least: f64,
-    /// The least of all links but that of the least level.
+    /// The least of all other links' levels.
     second: f64,
-    /// The rate that it has when it is alone.
+    /// The flow's rate when it is alone.
     most: f64,
     /// The link of the least level.
     at: u32,
@@ -50,30 +50,30 @@ struct Left {
     touched: bool,
 }
 
-/// A flow under way.
+/// An active flow.
 struct Active {
     flow: u32,
     rate: f64,
-    /// Left at `since`.
+    /// Bits left at `since`.
     bits: f64,
     since: Time,
     end: Time,
-    /// Its next place among the departures.
+    /// Its next entry among the departures.
     queued: Time,
 }
 
-/// What levels are found from all the time. Apart from the rest of a link, for the same reason.
+/// The input of levels. Separate from the rest of a link, for the same reason.
 #[derive(Clone, Copy)]
 struct Link {
-    /// The rate of the flows that it holds up; infinite where it holds none.
+    /// The rate of its bottlenecked flows; infinite without any.
     level: f64,
-    /// How much more its flows could want of it without being held up. Others leave a flow more or less all the
-    /// time; where that fits, nobody needs to look at all flows of the link.
+    /// The rate that its flows could take in addition before it becomes full. Other links change a flow's rate all the
+    /// time; where that fits, there is no need to check all flows of the link.
     spare: f64,
 }
 
-/// Links and the flows under way. These are few of all that come: each has a slot, which is used again when
-/// it is complete, so that what is looked at all the time lies close together.
+/// Links and active flows. Few of all flows are active at once: each has a slot, which is used again when
+/// it is complete, so that the state of all of them stays in the cache.
 pub(super) struct Fluid {
     capacities: Vec<f64>,
     links: Vec<Link>,
@@ -86,24 +86,24 @@ pub(super) struct Fluid {
     paths: Vec<u32>,
     longest: usize,
     free: Vec<u32>,
-    /// When, which flow, in which slot.
+    /// Instant, flow and slot.
     departures: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Links whose levels are to be found.
+    /// Links whose levels must be computed.
     stale: VecDeque<u32>,
     is_stale: Vec<bool>,
-    /// Slots of flows that levels changed for.
+    /// Slots of flows with changed levels.
     touched: Vec<u32>,
     demands: Vec<f64>,
 }
 
-/// A flow under way, and what holds it up, or could.
+/// An active flow, and its possible bottlenecks.
 pub(super) struct Sight<'a> {
     pub(super) flow: usize,
-    /// Its place among those under way, which others have after it.
+    /// Its slot, which other flows use after it.
     pub(super) slot: usize,
-    /// The rate that it has when it is alone.
+    /// Its rate when it is alone.
     pub(super) most: f64,
-    /// The rate that it has.
+    /// Its rate.
     pub(super) rate: f64,
     /// The links on its path.
     pub(super) path: &'a [u32],
@@ -111,26 +111,42 @@ pub(super) struct Sight<'a> {
 }
 
 impl Sight<'_> {
-    /// The rate of the flows that a link holds up; infinite where it holds none.
+    /// The rate of a link's bottlenecked flows; infinite without any.
     pub(super) fn level(&self, link: u32) -> f64 {
         self.links[link as usize].level
     }
 }
 
-/// Who looks on.
-pub(super) trait Onlooker {
-    /// Something on a flow's path has changed: its own rate, or what holds it up.
+/// Whether a link is a bottleneck of flows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Load {
+    Full,
+    Spare,
+}
+
+/// The links whose level may change with that of another link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dependents {
+    /// Compute their levels again.
+    Recheck,
+    /// Keep their levels: the limit of recomputations is reached.
+    Keep,
+}
+
+/// Receives the events of the fluid.
+pub(super) trait Observer {
+    /// The flow's own rate or its bottleneck has changed.
     fn changed(&mut self, now: Time, sight: &Sight<'_>);
 
-    /// A link holds flows up from now on, or does so no more.
-    fn filled(&mut self, now: Time, link: usize, is_full: bool);
+    /// A link becomes a bottleneck of flows, or is none any more.
+    fn load_changed(&mut self, now: Time, link: usize, load: Load);
 
     /// A flow is complete.
     fn ended(&mut self, now: Time, sight: &Sight<'_>);
 }
 
 impl Fluid {
-    /// Links with these capacities, for flows over at most so many of them.
+    /// Links with these capacities, for flows over at most `longest` of them.
     pub(super) fn new(capacities: Vec<f64>, longest: usize) -> Self {
         let count = capacities.len();
         let idle = |&capacity: &f64| Link {
@@ -154,7 +170,7 @@ impl Fluid {
         }
     }
 
-    /// Whether a link holds up any of its flows.
+    /// Whether a link is the bottleneck of any of its flows.
     pub(super) fn is_full(&self, link: usize) -> bool {
         self.links[link].level.is_finite()
     }
@@ -164,8 +180,8 @@ impl Fluid {
         !self.members[link].is_empty()
     }
 
-    /// Lets all flows go that are complete until then.
-    pub(super) fn pass(&mut self, until: Time, onlooker: &mut impl Onlooker) {
+    /// Removes all flows that are complete until then.
+    pub(super) fn pass(&mut self, until: Time, observer: &mut impl Observer) {
         while let Some(&Reverse((at, flow, slot))) = self.departures.peek()
             && at <= until
         {
@@ -181,18 +197,18 @@ impl Fluid {
                 continue;
             }
             self.leave(slot);
-            onlooker.ended(at, &self.sight(slot));
-            self.settle(at, onlooker);
+            observer.ended(at, &self.sight(slot));
+            self.settle(at, observer);
         }
     }
 
-    /// A flow comes; those that are complete before have been let go.
+    /// A flow arrives; flows that are complete before have been removed.
     pub(super) fn come(
         &mut self,
         now: Time,
         flow: u32,
         stream: &Stream,
-        onlooker: &mut impl Onlooker,
+        observer: &mut impl Observer,
     ) {
         let slot = self.free_slot();
         let place = slot as usize;
@@ -204,9 +220,9 @@ impl Fluid {
         for &link in &stream.path {
             self.members[link as usize].push(slot);
             self.links[link as usize].spare -= self.lefts[place].besides(link);
-            self.look_again(link);
+            self.recheck(link);
         }
-        self.settle(now, onlooker);
+        self.settle(now, observer);
     }
 
     fn free_slot(&mut self) -> u32 {
@@ -231,12 +247,12 @@ impl Fluid {
             let port = &mut self.links[link as usize];
             port.spare += self.lefts[slot as usize].besides(link);
             if members.is_empty() {
-                // Sums of rounded rates do not come back to nothing by themselves.
+                // Sums of rounded rates do not return to zero by themselves.
                 port.spare = room(self.capacities[link as usize]);
             }
-            // A link that holds nobody up does so no more with one flow less.
+            // A link that is no bottleneck is none with one flow less.
             if self.is_full(link as usize) {
-                self.look_again(link);
+                self.recheck(link);
             }
         }
     }
@@ -257,7 +273,7 @@ impl Fluid {
         }
     }
 
-    /// Takes note of the levels on a flow's path.
+    /// Stores the levels on a flow's path.
     fn see(&mut self, slot: u32) {
         let left = &mut self.lefts[slot as usize];
         let path = &self.paths[slot as usize * self.longest..][..usize::from(left.hops)];
@@ -272,19 +288,19 @@ impl Fluid {
         }
     }
 
-    fn look_again(&mut self, link: u32) {
+    fn recheck(&mut self, link: u32) {
         if !self.is_stale[link as usize] {
             self.is_stale[link as usize] = true;
             self.stale.push_back(link);
         }
     }
 
-    /// Finds levels until none changes, then the rates of all flows that this concerns.
-    fn settle(&mut self, now: Time, onlooker: &mut impl Onlooker) {
-        let mut looks = LOOKS * self.stale.len();
+    /// Computes levels until none changes, then the rates of all flows that depend on them.
+    fn settle(&mut self, now: Time, observer: &mut impl Observer) {
+        let mut checks = LOOKS * self.stale.len();
         while let Some(link) = self.stale.pop_front() {
             self.is_stale[link as usize] = false;
-            looks = looks.saturating_sub(1);
+            checks = checks.saturating_sub(1);
             let Link { level: old, spare } = self.links[link as usize];
             if old.is_infinite() && spare >= 0.0 {
                 continue;
@@ -296,11 +312,21 @@ impl Fluid {
             self.links[link as usize].level = new;
             self.fetch_members(link);
             if old.is_finite() != new.is_finite() {
-                onlooker.filled(now, link as usize, new.is_finite());
+                let load = if new.is_finite() {
+                    Load::Full
+                } else {
+                    Load::Spare
+                };
+                observer.load_changed(now, link as usize, load);
             }
+            let dependents = if checks > 0 {
+                Dependents::Recheck
+            } else {
+                Dependents::Keep
+            };
             for member in 0..self.members[link as usize].len() {
                 let slot = self.members[link as usize][member];
-                self.concern(slot, link, looks > 0);
+                self.update_path(slot, link, dependents);
             }
         }
         for slot in std::mem::take(&mut self.touched) {
@@ -311,12 +337,12 @@ impl Fluid {
                 let place = (end, active.flow, slot);
                 self.departures.push(Reverse(place));
             }
-            onlooker.changed(now, &self.sight(slot));
+            observer.changed(now, &self.sight(slot));
         }
     }
 
-    /// Asks the processor for what is known of a link's flows, and of the links on their paths, ahead of need:
-    /// it lies here and there, and fetched one by one it would take most of the time.
+    /// Prefetches the state of a link's flows and of the links on their paths. It is scattered in memory, and
+    /// cache misses one by one would take most of the time.
     fn fetch_members(&self, link: u32) {
         let members = &self.members[link as usize];
         for &slot in members {
@@ -328,9 +354,9 @@ impl Fluid {
         }
     }
 
-    /// A level on a flow's path has changed: which other links have to be looked at. Those are concerned
-    /// that the flow now leaves more or less of than before.
-    fn concern(&mut self, slot: u32, changed: u32, further: bool) {
+    /// A level on a flow's path has changed: updates the spare rate of the other links, and queues those whose
+    /// level may change with it.
+    fn update_path(&mut self, slot: u32, changed: u32, dependents: Dependents) {
         let before = self.lefts[slot as usize];
         if !before.touched {
             self.lefts[slot as usize].touched = true;
@@ -349,14 +375,14 @@ impl Fluid {
             }
             let port = &mut self.links[link as usize];
             port.spare += before - after;
-            let concerned = if port.level.is_finite() {
-                // Not where the link holds it up, before and after.
+            let depends = if port.level.is_finite() {
+                // Not where the link is the bottleneck before and after.
                 before.min(after) < port.level
             } else {
                 after > before
             };
-            if concerned && further {
-                self.look_again(link);
+            if depends && dependents == Dependents::Recheck {
+                self.recheck(link);
             }
         }
     }
@@ -371,7 +397,7 @@ impl Fluid {
     }
 }
 
-/// What flows can want of a link that holds up none of them, for certain.
+/// An upper bound of the rate of a link's flows, when it is the bottleneck of none.
 fn room(capacity: f64) -> f64 {
     capacity * (1.0 + TOLERANCE) * (1.0 - ROUNDING)
 }
@@ -388,7 +414,7 @@ impl Left {
         }
     }
 
-    /// Whether links leave the flow the same, each for itself.
+    /// Whether links leave the flow the same rates, each for itself.
     fn is_same(&self, other: &Self) -> bool {
         let rates = |left: &Self| [left.least, left.second].map(f64::to_bits);
         rates(self) == rates(other) && self.at == other.at
@@ -416,8 +442,8 @@ impl Active {
         }
     }
 
-    /// Takes the rate that its links leave it; gives when it is complete, if that is earlier than it has
-    /// a place among the departures.
+    /// Sets the rate that its links leave; returns when it is complete, if that is earlier than its entry
+    /// among the departures.
     fn adapt(&mut self, now: Time, rate: f64) -> Option<Time> {
         if rate.to_bits() == self.rate.to_bits() {
             return None;
@@ -438,12 +464,12 @@ fn is_close(old: f64, new: f64) -> bool {
     old.to_bits() == new.to_bits() || old.is_finite() && (new - old).abs() <= TOLERANCE * old
 }
 
-/// How long so many bits take, in whole picoseconds that are not too few.
+/// The time of `bits`, rounded up to whole picoseconds.
 pub(super) fn duration(bits: f64, rate: f64) -> Span {
     Span::from_ps((bits / rate * 1e12) as u64 + 1)
 }
 
-/// The rate at which those are held up that want more, so that a link is full; infinite if it is not.
+/// The rate at which a full link limits the flows with a higher demand; infinite if it is not full.
 fn level(capacity: f64, demands: &mut Vec<f64>) -> f64 {
     if demands.iter().sum::<f64>() <= capacity * (1.0 + TOLERANCE) {
         return f64::INFINITY;
@@ -473,15 +499,15 @@ mod tests {
     #[derive(Default)]
     struct Notes {
         ends: Vec<(usize, u64)>,
-        filled: Vec<(usize, u64, bool)>,
+        filled: Vec<(usize, u64, Load)>,
     }
 
-    impl Onlooker for Notes {
+    impl Observer for Notes {
         fn changed(&mut self, _: Time, _: &Sight<'_>) {}
 
-        fn filled(&mut self, now: Time, link: usize, is_full: bool) {
+        fn load_changed(&mut self, now: Time, link: usize, load: Load) {
             let us = now.as_ps() / 1_000_000;
-            self.filled.push((link, us, is_full));
+            self.filled.push((link, us, load));
         }
 
         fn ended(&mut self, now: Time, sight: &Sight<'_>) {
@@ -513,7 +539,7 @@ mod tests {
         assert!(fluid.is_full(0));
         fluid.pass(Time::NEVER, &mut notes);
         assert_eq!(notes.ends, [(0, 150), (1, 200)]);
-        assert_eq!(notes.filled, [(0, 50, true), (0, 150, false)]);
+        assert_eq!(notes.filled, [(0, 50, Load::Full), (0, 150, Load::Spare)]);
         assert!(!fluid.is_busy(0) && !fluid.is_full(0));
     }
 

@@ -1,8 +1,8 @@
-//! Where the fluid holds flows up, and what they wait at links elsewhere.
+//! The bottlenecks of flows in the fluid, and their waits at other links.
 //!
-//! What a window is late by against the fluid (it opens round trip by round trip, and closes when it is told
-//! to) it is late by once. Around each link of a flow's path it would be seen again, since the paces there
-//! come from all of them. So a flow that is held up is timed around one link, and waits at the others.
+//! A window lags behind the fluid: it opens round trip by round trip, and closes after marks or losses. A flow has that
+//! lag once. Around each link of its path it would appear again, since the paces there
+//! come from all of them. So a flow with a bottleneck is timed around one link, and waits at the others.
 
 use incastle_units::{Bytes, Span};
 
@@ -11,22 +11,22 @@ use crate::discipline::Discipline;
 use crate::surroundings::Whole;
 use incastle_scenario::topology::layout::End;
 
-/// Of flows at the links of their paths.
+/// The holds of flows at the links of their paths.
 #[derive(Default)]
 pub(super) struct Holds {
-    /// By flow and link of its path: bits that it could have sent besides, had that link not held it up.
+    /// By flow and link of its path: bits that it could have sent in addition, without that bottleneck.
     missed: Vec<f64>,
-    /// Likewise: for which share of the flow's time the ports forth and back were full.
+    /// Likewise: the share of the flow's time in which the ports of both directions were full.
     full: Vec<[f64; 2]>,
-    /// By flow: the place of the link on its path around which it is timed; absent of one that no link held
-    /// up.
+    /// By flow: the index on its path of the link around which it is timed; absent without a
+    /// bottleneck.
     timed: Vec<Option<u16>>,
-    /// By port: how long packets wait there while it is full.
+    /// By port: the delay of packets while it is full.
     waits: Vec<Span>,
 }
 
 impl Holds {
-    /// What the fluid has found. `whole_there` tells of a flow and a link of its path whether the network around
+    /// The holds of the fluid. `whole_there` returns for a flow and a link of its path whether the network around
     /// that link has all that the flow meets.
     pub(super) fn new(
         whole: &Whole<'_>,
@@ -41,7 +41,7 @@ impl Holds {
             let key = |&(hop, step): &(usize, Directed)| {
                 (hop > 0 && whole_there(flow, step.link), missed(hop))
             };
-            // Of equals the first.
+            // The first of equals.
             let (hop, _) = path.rev().max_by(|a, b| {
                 let (a, b) = (key(a), key(b));
                 a.0.cmp(&b.0).then(a.1.total_cmp(&b.1))
@@ -57,14 +57,14 @@ impl Holds {
         }
     }
 
-    /// The place of the link on a flow's path around which it is timed: where the network has all that the flow
-    /// meets, else where it was held up the most. Absent of a flow that no link held up.
+    /// The index on a flow's path of the link around which it is timed: where the network has all that the flow
+    /// meets, else its worst bottleneck. Absent for a flow without bottlenecks.
     pub(super) fn timed_at(&self, flow: usize) -> Option<usize> {
         self.timed[flow].map(usize::from)
     }
 
-    /// What a flow waits in a round trip at ports elsewhere, seen from a link of its path: nothing if no link
-    /// holds it up.
+    /// A flow's waits in a round trip at ports elsewhere, seen from a link of its path: nothing without a
+    /// bottleneck.
     pub(super) fn round(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
         let FlowAtHop { flow, hop: here } = at;
         if self.timed[flow].is_none() {
@@ -82,8 +82,8 @@ impl Holds {
         })
     }
 
-    /// What a packet of a flow that is held up waits on its path at ports elsewhere. At its host it does so
-    /// because of its own flow, or of what its pace contains.
+    /// The waits of a packet of a flow with a bottleneck at ports elsewhere. At its host it waits
+    /// for its own flow, or its pace contains the wait.
     pub(super) fn forth(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
         let FlowAtHop { flow, hop: here } = at;
         let first = whole.crossings.first(flow);
@@ -93,8 +93,8 @@ impl Holds {
             .fold(Span::ZERO, |sum, wait| sum + wait)
     }
 
-    /// The flow's own part of the discipline of the switch's port elsewhere that holds it up the most, seen from a
-    /// link of its path; absent if none does, or that one marks nothing. `rate` is the flow's, on average over its
+    /// The flow's own part of the discipline of its worst bottleneck among the switches' ports elsewhere, seen from a
+    /// link of its path; absent without one, or where it does not mark. `rate` is the flow's, on average over its
     /// time.
     pub(super) fn part(&self, whole: &Whole<'_>, at: FlowAtHop, rate: f64) -> Option<Discipline> {
         let FlowAtHop { flow, hop: here } = at;
@@ -110,7 +110,7 @@ impl Holds {
     }
 }
 
-/// By port: how long packets wait while it is full; no time at hosts.
+/// By port: the delay of packets while it is full; zero at hosts.
 fn waits(whole: &Whole<'_>) -> Vec<Span> {
     let layout = whole.scenario.layout();
     let ports = (0..layout.links.len())

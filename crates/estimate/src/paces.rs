@@ -1,12 +1,12 @@
-//! How fast each flow comes to a link, and how long all of them take as a fluid.
+//! The pace at which each flow arrives at a link, and the times of all flows as a fluid.
 //!
-//! A flow that other links hold up comes to a link more slowly, and queues less there, or not at all. The
-//! NSDI paper lets every sender send at the full rate of its own link towards each link in question;
-//! where many hosts are busy, or the links above them, that finds queues that are not there. Here all
+//! A flow with its bottleneck elsewhere arrives at a link more slowly, and queues less there, or not at all. The
+//! NSDI paper lets every sender send at the full rate of its access link towards each link in question;
+//! where many hosts are busy, or the links above them, that produces queues that do not exist. Here all
 //! flows share all links as a fluid first. At any time the least level of all other links on a flow's path
-//! is the pace at which it comes to a link.
+//! is the pace at which it arrives at a link.
 //!
-//! A flow no longer than the initial window is sent before any congestion control could have a say: it
+//! A flow no longer than the initial window is sent before any congestion control: it
 //! waits in queues, but has no share, and is no part of the fluid.
 
 use std::collections::BTreeMap;
@@ -20,25 +20,25 @@ use crate::holds::Holds;
 use crate::surroundings::Whole;
 use crate::watch::{LIMITED, Watch};
 
-/// A rate from when on, until the next.
+/// A rate with its begin, until the next.
 pub(super) type Rates = Vec<(Time, Rate)>;
 
 /// The paces of all flows.
 pub(super) struct Paces {
-    /// By flow: how much longer it takes in the fluid than alone.
+    /// By flow: its time in the fluid minus that alone.
     longer: Vec<Span>,
     /// By flow and link of its path.
     marks: Vec<u8>,
     holds: Holds,
-    /// By flow: which of the periods in which its host sends without a pause it belongs to.
+    /// By flow: its period among those in which its host sends without a pause.
     periods: Vec<u32>,
     /// By period: its flows.
     flows: Vec<Vec<u32>>,
-    /// By link that is simulated: changes of paces there, of each flow in order of time.
+    /// By simulated link: changes of paces there, of each flow in order of time.
     changes: BTreeMap<usize, Vec<(u32, Time, f64)>>,
 }
 
-/// A scenario taken apart, with the paces at which flows come to links.
+/// A decomposed scenario, with the paces at which flows arrive at links.
 #[derive(Clone, Copy)]
 pub(super) struct Decomposition<'a> {
     pub(super) whole: &'a Whole<'a>,
@@ -70,12 +70,12 @@ impl Paces {
         paces
     }
 
-    /// Where flows are held up.
+    /// The bottlenecks of flows.
     pub(super) fn holds(&self) -> &Holds {
         &self.holds
     }
 
-    /// The flow's own part of what holds it up elsewhere, seen from a link of its path.
+    /// The flow's own part of its bottleneck elsewhere, seen from a link of its path.
     pub(super) fn part(&self, whole: &Whole<'_>, here: FlowAtHop) -> Option<Discipline> {
         let flow = here.flow;
         let stream = whole.stream(flow)?;
@@ -84,26 +84,26 @@ impl Paces {
         self.holds.part(whole, here, rate)
     }
 
-    /// How much longer a flow takes in the fluid than alone.
+    /// A flow's time in the fluid minus that alone.
     pub(super) fn longer(&self, flow: usize) -> Span {
         self.longer[flow]
     }
 
-    /// What a link of a flow's path was to it.
+    /// The marks of a link of a flow's path.
     pub(super) fn mark(&self, whole: &Whole<'_>, at: FlowAtHop) -> u8 {
         self.marks[whole.crossings.first(at.flow) + at.hop]
     }
 
-    /// How many full packets a flow could have sent besides, had nothing held it up.
+    /// The full packets that a flow could have sent in addition without bottlenecks.
     pub(super) fn missed(&self, whole: &Whole<'_>, flow: usize) -> f64 {
         let stack = whole.stack(flow);
         let bits = 8 * stack.wire_size(stack.payload());
         self.longer[flow].as_secs_lossy() * whole.most(flow) / bits as f64
     }
 
-    /// The paces at which flows come to a link that they all cross; absent where there is nothing that
-    /// they would not meet there as well: all that the host sends meanwhile crosses the link, and no link
-    /// but the host's holds any of it up.
+    /// The paces at which flows arrive at a link that they all cross. Absent where the link's own network has all that
+    /// they meet: all flows of the host at that time cross the link, and no link
+    /// but the host's is a bottleneck of any.
     pub(super) fn at(&self, whole: &Whole<'_>, link: usize) -> Vec<Option<Rates>> {
         let mut own: BTreeMap<u32, Rates> = BTreeMap::new();
         for &(flow, at, rate) in &self.changes[&link] {
@@ -124,8 +124,8 @@ impl Paces {
         flows.map(pace).collect()
     }
 
-    /// Whether all that a flow's host sends meanwhile crosses a link, and no other link but the host's
-    /// holds any of it up.
+    /// Whether all flows of a flow's host at that time cross a link, and no other link but the host's
+    /// is a bottleneck of any.
     fn is_shared(&self, whole: &Whole<'_>, flow: u32, link: usize) -> bool {
         let period = &self.flows[self.periods[flow as usize] as usize];
         period.iter().all(|&flow| {
@@ -143,8 +143,8 @@ impl Paces {
         })
     }
 
-    /// Whether that is so at any link, so that what flows of the host do to each other is seen there, or
-    /// nothing is to be seen.
+    /// Whether that holds at any link, so that the mutual delays of the host's flows appear there, or
+    /// there are none.
     fn is_together(&self, whole: &Whole<'_>, flow: u32) -> bool {
         let alone = self.flows[self.periods[flow as usize] as usize].len() == 1;
         let mut later = whole.crossings.path(flow as usize).skip(1);
@@ -152,8 +152,8 @@ impl Paces {
     }
 }
 
-/// How much later than in reality flows begin in the fluid, which knows neither round trips nor slow start, so
-/// that they end there in time when they are alone. Absent of those that are no part of it.
+/// The lag of flows in the fluid, which has neither round trips nor slow start: with it, a flow that is alone
+/// ends in time. Absent for flows outside the fluid.
 fn lags(whole: &Whole<'_>, ideals: &[Option<Span>]) -> Vec<Option<Span>> {
     let lag = |(flow, ideal): (usize, &Option<Span>)| {
         let stream = whole.stream(flow)?;
@@ -166,7 +166,7 @@ fn lags(whole: &Whole<'_>, ideals: &[Option<Span>]) -> Vec<Option<Span>> {
 /// The periods in which hosts send without a pause: by flow, and the flows of each.
 fn periods(whole: &Whole<'_>, ends: &[Time]) -> (Vec<u32>, Vec<Vec<u32>>) {
     let hosts = whole.scenario.layout().hosts.len();
-    // By host: its latest period, and until when that lasts.
+    // By host: its latest period with its end.
     let mut latest: Vec<Option<(u32, Time)>> = vec![None; hosts];
     let (mut periods, mut flows) = (Vec::new(), Vec::<Vec<u32>>::new());
     for (flow, opening) in whole.flows.iter().enumerate() {
@@ -186,7 +186,7 @@ fn periods(whole: &Whole<'_>, ends: &[Time]) -> (Vec<u32>, Vec<Vec<u32>>) {
 }
 
 impl Whole<'_> {
-    /// A flow as a fluid; absent of one that is sent at once.
+    /// A flow as a fluid; absent for one that is sent at once.
     pub(super) fn stream(&self, flow: usize) -> Option<Stream> {
         if self.flows[flow].bytes <= self.stack(flow).initial_window() {
             return None;
@@ -211,7 +211,7 @@ impl Whole<'_> {
         rates.min().expect("a path has links").bits_per_second() as f64
     }
 
-    /// How much longer than alone a flow takes that ends then.
+    /// The extra time of a flow with this end, against a flow alone.
     fn longer(&self, flow: usize, lag: Option<Span>, end: Time) -> Span {
         let Some((lag, stream)) = lag.zip(self.stream(flow)) else {
             return Span::ZERO;
@@ -220,7 +220,7 @@ impl Whole<'_> {
         took.saturating_sub(duration(stream.bits, stream.most))
     }
 
-    /// How long the full packets of a flow take on its host's link.
+    /// The time of a flow's full packets on its host's link.
     pub(super) fn on_own_link(&self, flow: usize) -> Span {
         let stack = self.stack(flow);
         let wire = self.packets(flow) * stack.wire_size(stack.payload());

@@ -1,15 +1,15 @@
-//! Delays to draw from, for flows at links that were not simulated.
+//! Pools of delays, to draw from for flows at links that were not simulated.
 //!
 //! Section 3.4 of the NSDI paper puts the delays at a link into buckets by the size of flows. Here the fluid
-//! knows of every flow whether anything held it up, and of every other what each link was to it: idle, busy, or
-//! full of others. A draw for such a flow at a link is from flows to which their link was the same, of about the
-//! same size, at ports of the same rate and discipline, whatever tier they are in. A flow that was held up
-//! draws once, from others that were held up, of about the same size and for about as long in the fluid: what
-//! packets add to that depends on how long it is, from more for the short to less for the long. It is not
-//! scaled: what packets add is queues met once, which do not grow with the size of a flow.
+//! determines the bottleneck of every flow, if it has one, and the marks of each link for every other flow: idle, busy, or
+//! full of others. A draw for such a flow at a link is from flows whose link had the same marks, of about the
+//! same size, at ports of the same rate and discipline, in any tier. A flow with a bottleneck
+//! draws once, from others with one, of about the same size and for about as long in the fluid: the
+//! effect of packets depends on that time, from longer for short flows to shorter for long ones. It is not
+//! scaled: it is queues met once, which do not grow with the size of a flow.
 //!
-//! Of a flow that the end of the scenario cut off, no more is known than that its delay is longer than it had time
-//! for. Where it is drawn, one of the longer ones is drawn in its place, so that delays are distributed as in
+//! The delay of a flow that the end of the scenario cut off is only known to be longer than the time that it had.
+//! If it is drawn, one of the longer ones is drawn in its place, so that delays are distributed as in
 //! E. Kaplan, P. Meier, "Nonparametric estimation from incomplete observations", JASA 53 (1958), in the manner of
 //! B. Efron, "The two sample problem with censored data", 1967 (redistribution to the right).
 
@@ -24,46 +24,46 @@ use crate::delays::{Delays, difference};
 use crate::paces::Decomposition;
 use crate::watch::{BUSY, FULL};
 
-/// Flows to draw from, where there are as many: more would reach to other sizes where samples are few.
+/// The number of flows to draw from, where there are as many: more would include other sizes where samples are few.
 const ENOUGH: usize = 10;
 
-/// What a link can be to a flow.
+/// The situations of a flow at a link.
 const SITUATIONS: usize = 4;
 
-/// The one of flows that were held up.
+/// The situation of flows with a bottleneck.
 const HELD: usize = 3;
 
-/// The links that were simulated, and what came of them.
+/// The simulated links, and their delays.
 #[derive(Clone, Copy)]
 pub(super) struct Simulated<'a> {
     pub(super) clusters: &'a Clusters,
     /// By link.
     pub(super) delays: &'a BTreeMap<usize, Delays>,
-    /// By flow: how long it takes alone under its own transport.
+    /// By flow: its time alone under its own transport.
     pub(super) ideals: &'a [Option<Span>],
 }
 
-/// What flows at links are alike in.
+/// The traits of a flow at a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Traits {
-    /// Idle, busy, full, or held up somewhere.
+    /// Idle, busy, full, or with a bottleneck somewhere.
     situation: usize,
     packets: u64,
-    /// More that it could have sent, had nothing held it up.
+    /// Packets that it could have sent in addition without bottlenecks.
     missed: f64,
 }
 
 /// A flow to draw.
 struct Sample {
     traits: Traits,
-    /// If it was not complete, what it had time for at the most.
+    /// If it was not complete, the upper bound of its time.
     delay: i64,
     is_complete: bool,
-    /// Links that its link stands for.
+    /// Links that its link represents.
     weight: u64,
 }
 
-/// The flows at simulated links that one kind of port feeds, by what their link was to them.
+/// The flows at simulated links behind one kind of port, by situation.
 #[derive(Default)]
 pub(super) struct Pool {
     situations: [Drawer; SITUATIONS],
@@ -78,7 +78,7 @@ struct Drawer {
 }
 
 impl Traits {
-    /// Of a flow at a link of its path.
+    /// The traits of a flow at a link of its path.
     pub(super) fn of(decomposition: Decomposition<'_>, at: FlowAtHop) -> Self {
         let Decomposition { whole, paces } = decomposition;
         let flow = at.flow;
@@ -95,7 +95,7 @@ impl Traits {
         }
     }
 
-    /// How far flows are apart that were held up: the product of two ratios.
+    /// The distance of flows with a bottleneck: the product of two ratios.
     fn distance(&self, other: &Self) -> f64 {
         self.in_size(other) * ratio(1.0 + self.missed, 1.0 + other.missed)
     }
@@ -163,8 +163,8 @@ pub(super) fn pools(
     pools
 }
 
-/// The delay of a flow like this one at a port of this kind. Where flows at such ports cannot tell, at ports of
-/// the nearest rate; none if none can. Absent if it would not be complete.
+/// The delay of a flow like this one at a port of this kind. Without flows at such ports, at ports of
+/// the nearest rate; none if there are none. Absent if it would not be complete.
 pub(super) fn draw(
     pools: &BTreeMap<PortKind, Pool>,
     kind: PortKind,
@@ -181,8 +181,8 @@ pub(super) fn draw(
 }
 
 impl Pool {
-    /// The flows to draw from for one like this: those of its situation. Where there are none, for one that was
-    /// not held up, those of the nearest of the others that are not.
+    /// The flows to draw from for one like this: those of its situation. Without any, those of the nearest other
+    /// situation without a bottleneck, for a flow without one.
     fn suited(&self, traits: &Traits) -> Option<&Drawer> {
         let own = traits.situation;
         let near = (0..SITUATIONS).flat_map(|far| [own.checked_sub(far), Some(own + far)]);
@@ -220,7 +220,7 @@ impl Drawer {
         or_longer(&self.samples[sample], all, random)
     }
 
-    /// The nearest in size and in what they missed, the nearest first.
+    /// The flows nearest in size and missed packets, the nearest first.
     fn nearest(&self, traits: &Traits) -> Vec<&Sample> {
         let begin = self
             .samples
@@ -254,7 +254,7 @@ impl Drawer {
         nearest.into_iter().map(|near| near.1).collect()
     }
 
-    /// Those of the same size, and if they are too few, as many next to them on either side.
+    /// The flows of the same size, and if they are too few, as many next to them on either side.
     fn window(&self, packets: u64) -> (usize, usize) {
         let from = self
             .samples
@@ -270,7 +270,7 @@ impl Drawer {
     }
 }
 
-/// One of some, as often as the links that it stands for.
+/// One of some, weighted by the links that it represents.
 fn drawn<'a>(samples: &[&'a Sample], random: u64) -> &'a Sample {
     let sum = samples.iter().map(|sample| sample.weight).sum();
     let mut place = share(random, sum);
@@ -282,7 +282,7 @@ fn drawn<'a>(samples: &[&'a Sample], random: u64) -> &'a Sample {
     drawn.expect("a place is below the sum of weights")
 }
 
-/// The delay of a flow that was drawn from some. If it was not complete, that of one of those with a longer delay;
+/// The delay of a drawn flow. If it was not complete, that of one of those with a longer delay;
 /// absent where there are none.
 fn or_longer<'a>(
     first: &'a Sample,
@@ -306,7 +306,7 @@ fn or_longer<'a>(
     Some(sample.delay)
 }
 
-/// A random share of a whole.
+/// A random share of the total.
 fn share(random: u64, whole: u64) -> u64 {
     ((u128::from(random) * u128::from(whole)) >> 64) as u64
 }
@@ -323,7 +323,7 @@ mod tests {
         }
     }
 
-    /// Of delays and weights.
+    /// A pool of delays and weights.
     fn pool(samples: &[(Traits, i64, u64)]) -> Pool {
         let mut pool = Pool::default();
         for &(traits, delay, weight) in samples {
@@ -338,7 +338,7 @@ mod tests {
         pool
     }
 
-    /// At ports of one rate, if there are any like it.
+    /// A draw at ports of one rate, if there are any like it.
     fn drawn(pools: &BTreeMap<PortKind, Pool>, rate: u64, wanted: &Traits) -> Option<i64> {
         draw(pools, (rate, None, None), wanted, u64::MAX / 2)
     }
@@ -351,7 +351,7 @@ mod tests {
         assert_eq!([0, 2].map(found), [Some(10), Some(30)]);
         // As near to both: the lesser.
         assert_eq!(found(1), Some(10));
-        // Nobody was held up.
+        // No flow had a bottleneck.
         assert_eq!(found(HELD), Some(0));
     }
 
@@ -389,7 +389,7 @@ mod tests {
 
     #[test]
     fn flows_that_were_held_up_alike_are_drawn() {
-        // Of 100 packets, as many missed as their number; and as many flows of 400 that missed 7.
+        // 100 packets each missed as many as their number; and as many flows of 400 missed 7.
         let some = (0..40_u32).map(|missed| (traits(HELD, 100, f64::from(missed)), 0, 1));
         let others = (0..40_u32).map(|_| (traits(HELD, 400, 7.0), 0, 1));
         let all: Vec<_> = others.chain(some).collect();
@@ -412,7 +412,7 @@ mod tests {
         );
     }
 
-    /// Delays of some flows, each complete or not, drawn many times: how often each was, in per cent.
+    /// Delays of some flows, each complete or not, drawn many times: the share of each in %.
     fn shares(samples: &[(i64, bool)]) -> Vec<(Option<i64>, u64)> {
         let mut pool = Pool::default();
         let wanted = traits(HELD, 7, 1.0);
@@ -449,7 +449,7 @@ mod tests {
             (Some(40), 30),
         ];
         assert_eq!(shares(&some(true)), known);
-        // With the last one cut off as well, nothing is known of what is longer.
+        // With the last one cut off as well, longer delays are unknown.
         let known = [(None, 30), (Some(10), 20), (Some(15), 20), (Some(30), 30)];
         assert_eq!(shares(&some(false)), known);
     }

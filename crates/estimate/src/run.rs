@@ -8,15 +8,15 @@ use crate::surroundings::{Sharing, Visit, Whole};
 use incastle_experiment::{Overseer, RunError, SLICE, pass};
 use incastle_workload::Replay;
 
-/// What came of it.
+/// The result of a run.
 pub(super) struct Ran {
-    /// By visit: when the last byte arrived.
+    /// By visit: the arrival of the last byte.
     pub(super) arrived: Vec<Option<Time>>,
     pub(super) packet_hops: u64,
 }
 
 impl Whole<'_> {
-    /// Lets the visits of a link happen until the end of the scenario; absent if the overseer ended
+    /// Simulates the visits of a link until the end of the scenario; absent if the overseer ended
     /// that.
     pub(super) fn run(
         &self,

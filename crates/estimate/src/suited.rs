@@ -1,4 +1,4 @@
-//! Which scenarios can be taken apart link by link.
+//! Checks that a scenario can be decomposed into links.
 
 use incastle_scenario::Scenario;
 use incastle_scenario::language::RunStop;
@@ -6,19 +6,19 @@ use incastle_scenario::language::arrivals::Arrival;
 use incastle_scenario::language::flows::{Group, Workload};
 use incastle_scenario::language::network::Ecmp;
 
-/// Something in a scenario that single links cannot show.
+/// A part of a scenario that single links cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{key}: {message}")]
 pub struct Unsuited {
     /// The key in question.
     pub key: String,
-    /// What it is.
+    /// Its description.
     pub message: String,
-    /// What would do.
+    /// The remedy.
     pub help: String,
 }
 
-/// Refuses what cannot be taken apart: the first of it.
+/// Refuses a scenario that cannot be decomposed, for the first reason.
 pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
     let root = scenario.tables();
     let layout = scenario.layout();

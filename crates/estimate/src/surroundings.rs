@@ -1,15 +1,15 @@
-//! The network around a link: what its flows meet before and behind it, each for itself.
+//! The network around a link: the other links of its flows' paths, separate for each flow.
 //!
 //! Section 3.2 of the NSDI paper: senders behind links of their own rate, so that no host sends faster
-//! than it can; then the link; behind it nobody waits for anybody. Here a flow's links before the one
+//! than it can; then the link; behind it no flow waits for another. Here a flow's links before the one
 //! in question become one, as slow as the slowest of them, which all flows of the host share; those
-//! behind it become one as well, of which each flow has its own. The round trip of a full packet and
-//! its ACK is that of the whole path, and longer by what the flow waits elsewhere in the fluid: that is where
+//! behind it become one as well, separate for each flow. The round trip of a full packet and
+//! its ACK is that of the whole path plus the flow's waits elsewhere in the fluid, by which
 //! its ACKs are late. A shorter packet takes as long as a full one on links that have become part of another.
 //!
-//! A link with a pace stands for the port that holds the flow up elsewhere. It makes the flow wait as long as
-//! that does, and marks and drops as early: a flow that nobody told to slow down would have a window without
-//! bounds, and rush to the link in question as soon as its pace rises.
+//! A link with a pace represents the flow's bottleneck port elsewhere. The flow waits there as long, and is
+//! marked and dropped as early: without congestion signals it would have a window without
+//! bounds, and burst into the link in question as soon as its pace rises.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use incastle_scenario::topology::pairs::Pair;
 use incastle_workload::HostPair;
 use incastle_workload::{Opening, Row, Stack};
 
-/// A scenario that is taken apart.
+/// A decomposed scenario.
 pub(super) struct Whole<'a> {
     pub(super) scenario: &'a Scenario,
     pub(super) flows: &'a [Opening],
@@ -40,18 +40,18 @@ pub(super) struct Whole<'a> {
     pub(super) stacks: Vec<Arc<Stack>>,
 }
 
-/// How a flow comes to a link: over one that is for this flow alone.
+/// The pace of a flow towards a link, over a link for this flow alone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace<'a> {
-    /// Each from when on.
+    /// The rates with their begins.
     pub(super) rates: &'a [(Time, Rate)],
-    /// What the link does to packets that wait, in place of the port that holds the flow up; absent where the
-    /// sender's own does, or none.
+    /// The discipline of the link, in place of the flow's bottleneck port; absent where that is the
+    /// sender's own, or there is none.
     pub(super) part: Option<Discipline>,
 }
 
 impl Pace<'_> {
-    /// Makes a port as slow, and lets it do what the port does that holds the flow up.
+    /// Gives a port the pace's rate and the discipline of the bottleneck port.
     fn apply(&self, port: &mut LinkConfig) {
         let full = port.rate;
         if let [(_, first), later @ ..] = self.rates {
@@ -74,14 +74,14 @@ pub(super) struct Visit<'a> {
     pub(super) flow: usize,
     pub(super) at: Time,
     pub(super) bytes: u64,
-    /// What all other links leave it; absent where it comes as the other flows of its host let it.
+    /// Its pace from all other links; absent where only the other flows of its host limit it.
     pub(super) pace: Option<Pace<'a>>,
-    /// What it waits in a round trip elsewhere.
+    /// Its waits in a round trip elsewhere.
     pub(super) elsewhere: Span,
 }
 
 impl Visit<'_> {
-    /// The same flow where nobody else is anywhere.
+    /// The same flow without other traffic anywhere.
     pub(super) fn alone(&self) -> Visit<'static> {
         Visit {
             flow: self.flow,
@@ -93,33 +93,33 @@ impl Visit<'_> {
     }
 }
 
-/// Where a flow comes from and goes to, seen from a link.
+/// The path of a flow before and behind a link.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Passage<'a> {
     pub(super) direction: usize,
     pub(super) hosts: Pair,
     /// Absent where the link is the sender's own.
     pub(super) before: Option<Stretch>,
-    /// The pace of what lies before the link, which is then for this flow alone; at the sender's own
-    /// link, of what lies behind it.
+    /// The pace of the links before the link, which is then for this flow alone; at the sender's own
+    /// link, of the links behind it.
     pub(super) pace: Option<Pace<'a>>,
     /// Absent where it is the receiver's.
     pub(super) behind: Option<Stretch>,
 }
 
 impl Passage<'_> {
-    /// Whether it shares what lies before the link with other flows of its host.
+    /// Whether it shares the links before the link with other flows of its host.
     pub(super) fn is_shared(&self) -> bool {
         self.before.is_some() && self.pace.is_none()
     }
 }
 
-/// Links that have become one.
+/// Links merged into one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Stretch {
     slowest: Directed,
     pub(super) rate: Rate,
-    /// How long it takes besides the time on the slowest link: a full packet forth, an ACK back.
+    /// Its time in addition to that of the slowest link: a full packet forward, an ACK back.
     delays: (Span, Span),
 }
 
@@ -134,9 +134,9 @@ impl Stretch {
 /// Whether flows share the link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sharing {
-    /// As in reality.
+    /// As in the whole network.
     Shared,
-    /// Each has one of its own; the link must be a switch's where they begin.
+    /// Each flow has a separate link; the link must begin at a switch.
     OneEach,
 }
 
@@ -163,7 +163,7 @@ impl<'a> Whole<'a> {
         &self.stacks[self.flows[flow].group]
     }
 
-    /// Packets with data of a flow that repeats none.
+    /// The number of data packets of a flow without retransmissions.
     pub(super) fn packets(&self, flow: usize) -> u64 {
         let payload = self.stack(flow).payload();
         self.flows[flow].bytes.div_ceil(payload).max(1)
@@ -177,7 +177,7 @@ impl<'a> Whole<'a> {
         }
     }
 
-    /// How a flow crosses a link.
+    /// A flow's crossing of a link.
     pub(super) fn passage<'v>(&self, visit: &Visit<'v>, link: usize) -> Passage<'v> {
         let flow = visit.flow;
         let mut path = self.crossings.path(flow);
@@ -186,7 +186,7 @@ impl<'a> Whole<'a> {
         let before = self.stretch(path.clone().take(place), stack);
         let here = path.nth(place).expect("it was found there");
         let behind = self.stretch(path, stack);
-        // On a link that is for this flow alone.
+        // On a link for this flow alone.
         let (before, behind) = if before.is_some() && visit.pace.is_some() {
             (before.map(|before| before.later(visit.elsewhere)), behind)
         } else {
@@ -227,7 +227,7 @@ impl<'a> Whole<'a> {
         })
     }
 
-    /// The network around a link for these flows, and what they do in it.
+    /// The network around a link for these flows, and their traffic in it.
     pub(super) fn around(
         &self,
         link: usize,
@@ -277,7 +277,7 @@ struct Site<'a> {
 
 impl Site<'_> {
     /// All flows over one link: the hosts of each. Hosts and links come in the order of the layout, so
-    /// that what happens at one instant has the same order as there.
+    /// that simultaneous events have the same order as there.
     fn shared(&mut self, passages: &[Passage<'_>]) -> Vec<HostPair> {
         let here = Directed {
             link: self.link,
@@ -313,7 +313,7 @@ impl Site<'_> {
         passages.iter().map(of).collect()
     }
 
-    /// Flows that share what lies before the link: the hosts of each.
+    /// Flows that share the links before the link: the hosts of each.
     fn one_each(&mut self, passages: &[Passage<'_>]) -> Vec<HostPair> {
         let mut near = [None; 2];
         let of = |passage: &Passage<'_>| {
@@ -343,7 +343,7 @@ impl Site<'_> {
         self.builder.link(from, to, forth, back);
     }
 
-    /// The host that sends a flow: made when it is asked for first, or for this flow alone.
+    /// The host that sends a flow, made on first use, or for this flow alone.
     fn sender(&mut self, passage: &Passage<'_>, near: Node) -> HostIndex {
         let (Some(before), Node::Switch(_)) = (passage.before, near) else {
             return of_host(near);
@@ -382,8 +382,8 @@ impl Site<'_> {
         receiver
     }
 
-    /// A link that stands for several; `host` is at one of its ends. Its ports are those of the
-    /// slowest, but for the order in which they send: there is nobody whose turn it could be.
+    /// A link that represents several; `host` is one of its nodes. Its ports are those of the
+    /// slowest, but for the scheduler: no other flow competes.
     fn stretch(
         &mut self,
         [from, to]: [Node; 2],

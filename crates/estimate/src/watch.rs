@@ -1,22 +1,29 @@
-//! What is to be known of the fluid: when flows end, what holds them up, when ports are full, and the paces at
-//! which flows come to links.
+//! Observes the fluid: ends of flows, their bottlenecks, the times when ports are full, and the paces at
+//! which flows arrive at links.
 
 use std::collections::BTreeMap;
 
 use incastle_units::{Span, Time};
 
-use crate::fluid::{Fluid, Onlooker, Sight};
+use crate::fluid::{Fluid, Load, Observer, Sight};
 use crate::surroundings::Whole;
 
 /// Rates of a pace within this factor become one: their mean over time, so that as much is sent.
 const ALIKE: f64 = 1.1;
 
-/// At a link of a flow's path: it carried others when the flow began.
+/// A link of a flow's path carried other flows when the flow began.
 pub(super) const BUSY: u8 = 1;
-/// It held up others then, or later.
+/// It was a bottleneck of others then, or later.
 pub(super) const FULL: u8 = 2;
-/// It would have held up this flow, had no other link done so.
+/// It would have been this flow's bottleneck, had no other link been.
 pub(super) const LIMITED: u8 = 4;
+
+/// A constant rate from an instant on, in bit/s.
+#[derive(Debug, Clone, Copy)]
+struct ConstantPace {
+    from: Time,
+    rate: f64,
+}
 
 /// A part of a pace that has not ended.
 struct Open {
@@ -43,13 +50,13 @@ impl Open {
         }
     }
 
-    /// Goes on at another rate; gives the mean until now if that is too different.
-    fn turn(&mut self, now: Time, rate: f64) -> Option<(Time, f64)> {
+    /// Continues at another rate; returns the constant pace until now if that is too different.
+    fn continue_at(&mut self, now: Time, rate: f64) -> Option<ConstantPace> {
         if now == self.from {
             *self = Self::new(self.link, now, rate);
             return None;
         }
-        let ended = (self.from, self.mean(now));
+        let ended = self.ended(now);
         let (least, most) = (self.least.min(rate), self.most.max(rate));
         if most > ALIKE * least {
             *self = Self::new(self.link, now, rate);
@@ -58,6 +65,14 @@ impl Open {
         self.bits += self.rate * now.saturating_since(self.since).as_secs_lossy();
         (self.since, self.rate, self.least, self.most) = (now, rate, least, most);
         None
+    }
+
+    /// The pace until `now`, as its mean.
+    fn ended(&self, now: Time) -> ConstantPace {
+        ConstantPace {
+            from: self.from,
+            rate: self.mean(now),
+        }
     }
 
     fn mean(&self, now: Time) -> f64 {
@@ -69,27 +84,27 @@ impl Open {
     }
 }
 
-/// A flow under way, and the link that holds it up.
+/// The bottleneck of an active flow.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hold {
-    /// Where the links of its path begin among those of all flows; absent until it is known.
+    /// The index of its path's first link among those of all flows; absent until it is computed.
     first: Option<u32>,
     hop: u16,
     since: Time,
-    /// What the flow lacks of its rate when it is alone, in bit/s.
+    /// The difference to the flow's rate when it is alone, in bit/s.
     lack: f64,
-    /// What it could have sent besides until `since`, had that link not held it up, in bits.
+    /// The bits that it could have sent in addition until `since`, without that bottleneck.
     missed: f64,
 }
 
 impl Hold {
-    /// What the flow has missed at that link until then.
+    /// The bits that the flow has missed at that link until then.
     fn until(&self, now: Time) -> f64 {
         self.missed + self.lack * now.saturating_since(self.since).as_secs_lossy()
     }
 }
 
-/// Looks on at the fluid.
+/// Records the events of the fluid.
 pub(super) struct Watch<'a> {
     whole: &'a Whole<'a>,
     is_simulated: Vec<bool>,
@@ -97,16 +112,16 @@ pub(super) struct Watch<'a> {
     pub(super) ends: Vec<Time>,
     /// By slot of the fluid.
     holds: Vec<Hold>,
-    /// By slot, `longest` each: what the links of its flow's path have been to it since it came. With that of few
-    /// others, so that it is at hand.
+    /// By slot, `longest` each: the marks of the links of its flow's path since it arrived. Active flows alone are
+    /// here, so that the list stays in the cache.
     since_it_came: Vec<u8>,
     longest: usize,
-    /// By flow and link of its path: bits that it could have sent besides, had that link not held it up.
+    /// By flow and link of its path: bits that it could have sent in addition, without that bottleneck.
     pub(super) missed: Vec<f64>,
-    /// Likewise: what the link was to it.
+    /// Likewise: the link's marks.
     pub(super) marks: Vec<u8>,
-    /// Likewise, once the flow has ended: for which share of its time the ports forth and back were full.
-    /// Until then what their clocks said when it began, below zero.
+    /// Likewise, once the flow has ended: the share of its time in which the ports of both directions were full.
+    /// Until then the negated values of their clocks at its begin.
     pub(super) full: Vec<[f64; 2]>,
     /// By port.
     clocks: Vec<Clock>,
@@ -115,10 +130,10 @@ pub(super) struct Watch<'a> {
     pub(super) changes: BTreeMap<usize, Vec<(u32, Time, f64)>>,
 }
 
-/// How long a port has been full.
+/// The time that a port has been full.
 #[derive(Debug, Clone, Copy, Default)]
 struct Clock {
-    /// In seconds, but for the period that goes on.
+    /// In seconds, without the current period.
     sum: f64,
     since: Option<Time>,
 }
@@ -172,7 +187,7 @@ impl<'a> Watch<'a> {
         fluid.pass(Time::NEVER, self);
     }
 
-    /// A flow begins, and may be part of the fluid later: what the links of its path are to it.
+    /// Marks the links of a flow's path at its begin; it may join the fluid later.
     fn begin(&mut self, fluid: &Fluid, now: Time, flow: usize) {
         let first = self.whole.crossings.first(flow);
         for (hop, step) in self.whole.crossings.path(flow).enumerate() {
@@ -187,7 +202,7 @@ impl<'a> Watch<'a> {
         self.ends[flow] = now + self.whole.on_own_link(flow);
     }
 
-    /// What is known of a flow since it came.
+    /// The state of a flow since it arrived.
     fn hold_of(&mut self, sight: &Sight<'_>) -> (&mut Hold, &mut [u8], u32) {
         if self.holds.len() <= sight.slot {
             self.holds.resize(sight.slot + 1, Hold::default());
@@ -203,7 +218,7 @@ impl<'a> Watch<'a> {
         (hold, marks, first)
     }
 
-    /// Links are something else to a flow, and another may hold it up, or it may lack more or less there.
+    /// Updates a flow's marks and its bottleneck.
     fn hold(&mut self, now: Time, sight: &Sight<'_>) {
         let hop = sight.holder();
         let (hold, marks, first) = self.hold_of(sight);
@@ -228,7 +243,7 @@ impl<'a> Watch<'a> {
         }
     }
 
-    /// For which share of a flow's time the ports of its path were full.
+    /// Computes the share of a flow's time in which the ports of its path were full.
     fn end_clocks(&mut self, now: Time, sight: &Sight<'_>) {
         let first = self.whole.crossings.first(sight.flow);
         let began = self.whole.flows[sight.flow].at;
@@ -241,9 +256,9 @@ impl<'a> Watch<'a> {
         }
     }
 
-    fn note(&mut self, flow: usize, link: usize, (from, rate): (Time, f64)) {
+    fn push_change(&mut self, flow: usize, link: usize, pace: ConstantPace) {
         let changes = self.changes.get_mut(&link).expect("the link is simulated");
-        changes.push((flow as u32, from, rate));
+        changes.push((flow as u32, pace.from, pace.rate));
     }
 }
 
@@ -291,7 +306,7 @@ impl Sight<'_> {
     }
 }
 
-impl Onlooker for Watch<'_> {
+impl Observer for Watch<'_> {
     fn changed(&mut self, now: Time, sight: &Sight<'_>) {
         let flow = sight.flow;
         self.hold(now, sight);
@@ -303,8 +318,8 @@ impl Onlooker for Watch<'_> {
             }
             let pace = sight.besides(port);
             if let Some(open) = self.open[flow].get_mut(number) {
-                if let Some(ended) = open.turn(now, pace) {
-                    self.note(flow, link, ended);
+                if let Some(ended) = open.continue_at(now, pace) {
+                    self.push_change(flow, link, ended);
                 }
             } else {
                 self.open[flow].push(Open::new(link, now, pace));
@@ -313,10 +328,10 @@ impl Onlooker for Watch<'_> {
         }
     }
 
-    fn filled(&mut self, now: Time, port: usize, is_full: bool) {
+    fn load_changed(&mut self, now: Time, port: usize, load: Load) {
         self.clocks[port] = Clock {
             sum: self.clocks[port].at(now),
-            since: is_full.then_some(now),
+            since: (load == Load::Full).then_some(now),
         };
     }
 
@@ -331,7 +346,7 @@ impl Onlooker for Watch<'_> {
             *mark |= std::mem::take(seen);
         }
         for open in std::mem::take(&mut self.open[sight.flow]) {
-            self.note(sight.flow, open.link, (open.from, open.mean(now)));
+            self.push_change(sight.flow, open.link, open.ended(now));
         }
     }
 }
@@ -359,12 +374,16 @@ mod tests {
     fn a_pace_sends_as_much_as_the_rates_that_it_stands_for() {
         let us = |us| Time::ZERO + Span::from_us(us);
         let mut open = Open::new(0, us(10), 10e9);
-        assert_eq!(open.turn(us(20), 9.5e9), None, "alike");
+        assert!(open.continue_at(us(20), 9.5e9).is_none(), "alike");
         // 10 us at 10 Gbit/s, then 30 us at 9.5.
-        let (from, mean) = open.turn(us(50), 5e9).expect("it is half as fast");
+        let ended = open.continue_at(us(50), 5e9).expect("it is half as fast");
+        let ConstantPace { from, rate: mean } = ended;
         assert_eq!(from, us(10));
         assert!((mean - 9.625e9).abs() < 1.0, "{mean}");
-        assert_eq!(open.turn(us(50), 4e9), None, "nothing was sent at 5");
+        assert!(
+            open.continue_at(us(50), 4e9).is_none(),
+            "nothing was sent at 5"
+        );
         assert!((open.mean(us(60)) - 4e9).abs() < 1.0);
     }
 }

@@ -1,6 +1,6 @@
-//! Who does work that may be done at the same time: threads belong to the outermost module alone.
+//! Runs independent work in parallel; the driver has the threads.
 
-/// Gives what one after the other would give.
+/// Returns the results of sequential work.
 pub trait Workers {
     /// Does both.
     fn both<A: Send, B>(
@@ -9,6 +9,6 @@ pub trait Workers {
         second: impl FnOnce() -> B,
     ) -> (A, B);
 
-    /// What `of` gives for 0 to `count` - 1, in order.
+    /// The results of `of` for 0 to `count` - 1, in order.
     fn map<T: Send>(&self, count: usize, of: impl Fn(usize) -> T + Sync) -> Vec<T>;
 }

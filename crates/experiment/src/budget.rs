@@ -1,5 +1,5 @@
-//! Whether there is memory for what a run has recorded and for the tables of it: asked between slices, while
-//! it can still be said in words.
+//! Checks, between slices, that there is memory for the records of a run and their tables; too late, the system
+//! would end the process without a message.
 
 use incastle_engine::Simulation;
 use incastle_engine::probe::Recorder;
@@ -20,7 +20,7 @@ pub(super) fn slice(sampled_ports: usize, most: u64) -> u64 {
         .max(1)
 }
 
-/// Bytes that are kept of a captured frame.
+/// Bytes stored of a captured frame.
 pub fn snap(scenario: &Scenario) -> u64 {
     match &scenario.tables().measure.pcap {
         Sampling::On(capture) => capture.snaplen.count(),
@@ -28,7 +28,7 @@ pub fn snap(scenario: &Scenario) -> u64 {
     }
 }
 
-/// Looks after a slice; gives whether the run goes on.
+/// Checks after a slice; returns whether the run continues.
 pub(super) fn look(
     simulation: &Simulation<Recorder>,
     journal: &Journal,
@@ -40,7 +40,7 @@ pub(super) fn look(
     Ok(goes_on)
 }
 
-/// Ends a run whose records and tables will not find the memory that they still need.
+/// Ends a run whose records and tables will not get the memory that they still need.
 pub fn afford(
     simulation: &Simulation<Recorder>,
     journal: &Journal,

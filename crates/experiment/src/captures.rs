@@ -21,7 +21,7 @@ use incastle_transport::tcp::Recovery;
 const APPLICATION: &str = concat!("Incastle ", env!("CARGO_PKG_VERSION"));
 const PS_PER_US: u64 = 1_000_000;
 
-/// The ports of hosts and switches that a scenario wants captured.
+/// The ports of hosts and switches that a scenario captures.
 pub(crate) fn captured_ports(capture: &Capture, network: &Network) -> Vec<PortIndex> {
     let names = capture.port_names();
     let all = names.contains("all");
@@ -75,7 +75,7 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
     files.finish()
 }
 
-/// The host at one end of a flow.
+/// The host of one endpoint of a flow.
 fn host(row: &FlowRow<'_>, side: Side) -> HostIndex {
     match side {
         Side::Initiator => row.record.from,
@@ -83,7 +83,7 @@ fn host(row: &FlowRow<'_>, side: Side) -> HostIndex {
     }
 }
 
-/// What the packets of a group share.
+/// The data that the packets of a group share.
 enum Terms {
     Tcp(TcpTerms),
     Datagram,
@@ -109,14 +109,14 @@ impl Terms {
     }
 }
 
-/// What is known of a packet besides its content.
+/// The context of a packet.
 struct Said {
     envelope: Envelope,
-    /// UDT's name of the end that it is for.
+    /// The UDT socket ID of its destination.
     socket: u32,
     flow: u32,
     from_near: bool,
-    /// When its flow was opened.
+    /// The instant at which its flow was opened.
     opened: Time,
 }
 
@@ -146,7 +146,7 @@ impl Said {
         }
     }
 
-    /// With what a simulated packet leaves out: a client asks a listener, whose name is 0.
+    /// Adds the fields that a simulated packet leaves out: a client addresses a listener, whose ID is 0.
     fn udt(&self, content: Content, sent_at: Time) -> Packet {
         let asks = match &content {
             Content::Control(header) => header.control == Control::Handshake && self.from_near,
@@ -172,7 +172,7 @@ struct Files<'a> {
 struct File {
     name: String,
     content: Pcapng,
-    /// Whose names it has.
+    /// The names of its hosts and ports.
     hosts: BTreeSet<HostIndex>,
 }
 
@@ -227,7 +227,7 @@ impl<'a> Files<'a> {
     }
 }
 
-/// A name for the file of a port that any file system takes, and that no other file has.
+/// A name for the file of a port, valid in any file system and unique.
 fn unused(port: &str, names: &mut BTreeSet<String>) -> String {
     let fits = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
     let plain = |c: char| if fits(c) { c } else { '-' };

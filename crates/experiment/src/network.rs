@@ -26,7 +26,7 @@ pub fn network(scenario: &Scenario) -> Result<Network, BuildError> {
     assemble(&parts, scenario.seed())
 }
 
-/// A network of these parts.
+/// A network of this input.
 pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildError> {
     let Parts {
         root,
@@ -94,14 +94,14 @@ pub fn host(root: &Root, switches: &[&Switch]) -> HostConfig {
     }
 }
 
-/// What obeys the notifications of the switches, if there are any and they are obeyed.
+/// The reaction point, if switches send notifications and hosts obey them.
 fn reaction_point(root: &Root, switches: &[&Switch]) -> Option<ReactionPointSettings> {
     let qcn = &root.host.qcn;
     // A checked scenario has modification IV at all switches or at none.
     let points = switches.iter().find_map(|switch| switch.qcn.as_ref())?;
     let queue = u32::try_from(qcn.queue.count()).unwrap_or(u32::MAX);
     qcn.obey.then(|| ReactionPointSettings {
-        template: qcn.to_config(points.modifications.adaptive),
+        template: qcn.to_config(&points.modifications),
         queue,
     })
 }
@@ -123,7 +123,7 @@ fn node(end: End) -> Node {
     }
 }
 
-/// What ports are made of.
+/// The input for ports.
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
     /// The tables.
@@ -134,7 +134,7 @@ pub struct Parts<'a> {
     pub switches: &'a [&'a Switch],
 }
 
-/// The port of the first of a link's ends.
+/// The port at the first endpoint of a link.
 pub fn port(from: End, to: End, link: &Link, parts: &Parts<'_>) -> LinkConfig {
     let unlimited = LinkConfig::unlimited(link.rate, link.delay);
     let config = match from {
@@ -165,7 +165,7 @@ pub fn port(from: End, to: End, link: &Link, parts: &Parts<'_>) -> LinkConfig {
     }
 }
 
-/// The congestion point of a switch's port, if that port has one.
+/// The congestion point of a switch's port, if it has one.
 fn congestion_point(switch: &Switch, port: impl Fn() -> String) -> Option<CongestionPointConfig> {
     let points = switch.qcn.as_ref()?;
     let chosen = |name: &String| name == "all" || *name == port();
@@ -173,7 +173,7 @@ fn congestion_point(switch: &Switch, port: impl Fn() -> String) -> Option<Conges
     any.then(|| points.to_config(switch.buffer.bytes_per_port()))
 }
 
-/// The rates that a link takes later.
+/// The later rates of a link.
 fn schedule(link: &Link) -> Vec<RateChange> {
     let changes = link.schedule.iter();
     let change = |&(at, rate)| RateChange {
@@ -183,7 +183,7 @@ fn schedule(link: &Link) -> Vec<RateChange> {
     changes.map(change).collect()
 }
 
-/// When a link is down.
+/// The times when a link is down.
 fn failures(link: &Link) -> Vec<Outage> {
     let at = |span| Time::ZERO + span;
     let failures = link.failures.iter();

@@ -1,11 +1,11 @@
-//! What a reader of a result has to know beside its numbers: work that was cut off, and why.
+//! Notes on a result, beside its numbers: work that was cut off, and the reason.
 
 use incastle_units::Span;
 
-/// What a reader of a result has to know.
+/// A note on a result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum Note {
-    /// A run that was to end with its work met its limit before.
+    /// A run that should end with its work reached its limit before.
     #[error("the run met its limit, run.duration = {limit}, before its work was done{}", under_way(*.transfers, *.rounds))]
     MetLimit {
         /// The limit.
@@ -23,7 +23,7 @@ pub enum Note {
     NothingMeasured {
         /// The end of the run.
         done: Span,
-        /// When the interval would have begun.
+        /// The planned begin of the interval.
         from: Span,
     },
     /// A group that had not begun when a run ended with the work of others.
@@ -35,7 +35,7 @@ pub enum Note {
         group: String,
         /// The end of the run.
         done: Span,
-        /// When it would have begun.
+        /// Its planned begin.
         start: Span,
     },
     /// Transfers that their group's stop cut off.
@@ -48,9 +48,9 @@ pub enum Note {
     Stopped {
         /// The group.
         group: String,
-        /// How many.
+        /// Their number.
         transfers: usize,
-        /// When.
+        /// The instant of the stop.
         stop: Span,
     },
     /// Transfers that lost datagrams.
@@ -63,7 +63,7 @@ pub enum Note {
     LostDatagrams {
         /// The group.
         group: String,
-        /// How many.
+        /// Their number.
         transfers: usize,
     },
     /// The ideal FCT of a transfer could not be simulated, and none was found after it.
@@ -81,9 +81,9 @@ pub enum Note {
         index: u64,
         /// Its size.
         bytes: u64,
-        /// Who sends, who receives.
+        /// Sender and receiver.
         hosts: (String, String),
-        /// Why; absent where whoever watched the run ended it.
+        /// The reason; absent where the overseer ended the run.
         why: Option<String>,
     },
 }

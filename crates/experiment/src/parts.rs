@@ -1,7 +1,7 @@
-//! A scenario whose network is simulated in parts: whether it can be, and how the parts begin and end.
+//! A scenario whose network is simulated in partitions: the condition for it, their begin and their end.
 //!
-//! Applications decide by the clock alone, or by what happens at one end of one flow (`incastle-engine`,
-//! `parallel`). Leaves out: threads, which are the outermost module's.
+//! Applications decide by the clock alone, or by events at one endpoint of one flow (`incastle-engine`,
+//! `parallel`). Leaves out: threads (`incastle-driver`).
 
 use std::sync::Arc;
 
@@ -21,13 +21,13 @@ use incastle_scenario::language::flows::{Group, Size, Stop, Workload};
 use incastle_scenario::language::measure::Sampling;
 use incastle_workload::Journal;
 
-/// Why one thread alone can simulate a scenario, as in "this scenario has ...", if that is so.
+/// The reason why a scenario needs one thread, as in "this scenario has ...", if there is one.
 pub fn alone_because(scenario: &Scenario) -> Option<String> {
-    // Where the network cannot be built, the run says so.
+    // Where the network cannot be built, the run reports it.
     parted(scenario, 2).ok()?.err()
 }
 
-/// At most `parts` parts of a scenario's network, with the network of the first; or why there are none.
+/// At most `parts` partitions of a scenario's network, with the network of the first; or the reason for none.
 pub fn parted(
     scenario: &Scenario,
     parts: usize,
@@ -69,7 +69,7 @@ fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
     of_measure.or(of_controllers).or(of_groups)
 }
 
-/// What a group decides by, beside the clock.
+/// The input of a group's decisions, besides the clock.
 fn closed_loop(group: &Group) -> Option<&'static str> {
     let until_stopped = |size: &Size| {
         let both = matches!(size, Size::Of(_)) && matches!(group.stop, Stop::At(_));
@@ -90,7 +90,7 @@ fn closed_loop(group: &Group) -> Option<&'static str> {
     }
 }
 
-/// The simulation of one part, in a network that may be known already.
+/// The simulation of one partition, in a network that may exist already.
 pub fn prepare_part(
     scenario: &Scenario,
     partition: &Arc<Partitioning>,
@@ -104,17 +104,17 @@ pub fn prepare_part(
     Ok(part)
 }
 
-/// What the parts of a run have left.
+/// The partitions of a run after its end.
 pub struct FinishedParts<'a> {
     /// In the order of the partition.
     pub simulations: Vec<Simulation<Recorder>>,
     /// Likewise.
     pub journals: &'a [Journal],
-    /// How the network was divided.
+    /// The division of the network.
     pub partition: &'a Partitioning,
 }
 
-/// The result of a run in parts.
+/// The result of a run in partitions.
 pub fn join(
     scenario: &Scenario,
     overseer: &dyn Overseer,

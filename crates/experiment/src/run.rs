@@ -1,6 +1,6 @@
-//! Runs a scenario: builds the network, lets time pass in slices, and makes the tables.
+//! Runs a scenario: builds the network, simulates it in slices, and makes the tables.
 //!
-//! Pure: what happens between slices (stopping, progress) is the caller's, through [`Overseer`].
+//! Pure: all actions between slices (stopping, progress) are the caller's, through [`Overseer`].
 
 use incastle_engine::core::{Node, PortIndex, SwitchIndex};
 use incastle_engine::network::Network;
@@ -47,7 +47,7 @@ pub fn simulate(scenario: &Scenario, overseer: &impl Overseer) -> Result<Output,
     Ok(record.with_ideals(overseer).output())
 }
 
-/// Lets all parts come to the ends of the measured interval, and to that of the run.
+/// Simulates all partitions until the measured interval begins, until it ends, and until the run ends.
 pub fn through<E>(
     scenario: &Scenario,
     parts: &mut [Simulation<Recorder>],
@@ -61,7 +61,7 @@ pub fn through<E>(
     );
     let mut accepted = [Vec::new(), Vec::new()];
     let mut interrupted = false;
-    // The counters of ports are read at both ends of the measured interval.
+    // The counters of ports are read at begin and end of the measured interval.
     for (stage, until) in [interval.from, interval.to, end].into_iter().enumerate() {
         interrupted = interrupted || !pass(parts, until)?;
         if let Some(accepted) = accepted.get_mut(stage) {
@@ -87,13 +87,13 @@ pub fn through<E>(
     })
 }
 
-/// A simulation before its start, with what its applications will note.
+/// A simulation before its start, with the journal of its applications.
 pub struct Prepared {
     /// The simulation.
     pub simulation: Simulation<Recorder>,
-    /// What its applications note.
+    /// The notes of its applications.
     pub journal: Journal,
-    /// Events between two looks at what it has recorded.
+    /// Events between two checks of its records.
     pub slice: u64,
 }
 
@@ -157,7 +157,7 @@ pub fn interval(scenario: &Scenario) -> Interval {
     Interval::of(measure.warmup, measure.until, end)
 }
 
-/// Lets time pass until `until`, with a look after each slice of so many events; `false` if that ended it.
+/// Simulates until `until`, in slices, with a check after each; `false` if a check ended it.
 pub fn pass<P: Probe>(
     simulation: &mut Simulation<P>,
     until: Time,
@@ -204,7 +204,7 @@ fn measurements(scenario: &Scenario) -> Measurements {
         },
         window_every: match &measure.window {
             Sampling::On(window) => window.every,
-            // Flows may be watched for something else.
+            // Flows may be watched for another purpose.
             Sampling::Off => Span::from_ps(u64::MAX),
         },
         dcudp_every: match &measure.dcudp {

@@ -1,4 +1,4 @@
-//! Which gaps between the packets that reach a host count as silence of its link.
+//! The gaps between packets at a host that count as silence of its link.
 
 use incastle_units::{Bytes, Rate, Span};
 
@@ -6,7 +6,7 @@ use incastle_scenario::Scenario;
 use incastle_scenario::language::wire::WireFormat;
 use incastle_scenario::topology::layout::{End, Link};
 
-/// The shortest gap between two packets that counts: two full packets on the slowest access link.
+/// The shortest gap that counts: two full packets on the slowest access link.
 pub(super) fn shortest(scenario: &Scenario) -> Span {
     let two = Bytes::new(2 * full_size(scenario));
     let rate = access_links(scenario).map(|(_, link)| slowest(link)).min();

@@ -1,4 +1,4 @@
-//! What a run counted in all.
+//! The totals of a run.
 
 use incastle_engine::core::SwitchIndex;
 use incastle_engine::network::Network;
@@ -71,7 +71,7 @@ pub(crate) fn totals(record: &Record<'_>) -> Totals {
     totals
 }
 
-/// The most bytes that the shared memory of any switch stored at once.
+/// The maximum of bytes that the shared memory of any switch stored.
 fn max_stored(network: &Network) -> u64 {
     let switches = (0..network.switch_count()).map(SwitchIndex::from_index);
     let most = switches.filter_map(|switch| network.max_stored(switch));

@@ -1,4 +1,4 @@
-//! What a run leaves unfinished, and why: notes for readers of its result.
+//! Notes on the work that a run leaves unfinished, and the reasons.
 
 use incastle_scenario::language::flows::{Stop, Workload};
 use incastle_scenario::language::transport::Kind;
@@ -9,7 +9,7 @@ use crate::notes::Note;
 use crate::record::Record;
 
 impl Record<'_> {
-    /// The notes about what is unfinished.
+    /// The notes about unfinished work.
     pub(crate) fn unfinished(&self) -> Vec<Note> {
         let limit = self.met_limit.then(|| Note::MetLimit {
             limit: self.now - Time::ZERO,
@@ -26,7 +26,7 @@ impl Record<'_> {
         notes.chain(of_groups).collect()
     }
 
-    /// Whether it ended before its duration, with its work.
+    /// Whether the run ended before its duration, with its work.
     fn is_done_early(&self) -> bool {
         !self.interrupted && self.now < Time::ZERO + self.scenario.duration()
     }
@@ -55,7 +55,7 @@ impl Record<'_> {
         all.filter(|one| one.completed.is_none() && is(one)).count()
     }
 
-    /// A bulk flow stops in the middle of its transfer; other workloads begin none any more.
+    /// A bulk flow stops in the middle of its transfer; other workloads begin no more transfers.
     fn stopped(&self, position: usize) -> Option<Note> {
         let (name, group) = &self.scenario.tables().flows[position];
         let (Workload::Bulk(_) | Workload::Permutation(_), Stop::At(stop)) =

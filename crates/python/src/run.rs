@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use incastle_driver as driver;
-use incastle_driver::Watcher;
+use incastle_driver::{Parallelism, Watcher};
 use incastle_experiment as experiment;
 use incastle_experiment::Overseer;
 use incastle_scenario as core;
@@ -21,17 +21,16 @@ use crate::tables::Output;
 /// Picoseconds in a second.
 const PS_PER_S: f64 = 1e12;
 
-/// How long a signal or a progress bar may wait during a run in this thread.
+/// The longest time that a signal or a progress bar waits during a run in this thread.
 const TICK: Duration = Duration::from_millis(50);
 
-/// A run that gave no result: the engine refused it, a controller failed, or it hit a defect of its
-/// own.
+/// A run without a result: the engine refused it, a controller failed, or it hit a defect of Incastle.
 #[pyclass(frozen, get_all, module = "incastle._engine")]
 pub(crate) struct Failure {
     message: String,
     /// True for a panic: a violated invariant, to be reported.
     internal: bool,
-    /// What a controller did wrong, if that was it.
+    /// The controller's fault, if that was the reason.
     fault: Option<Py<ControllerFault>>,
 }
 
@@ -55,10 +54,11 @@ impl Failure {
     }
 }
 
-/// Runs `threads[0]` of the scenarios at the same time, each on `threads[1]` threads; then, one by one in the calling thread, those with
-/// controllers in Python. Calls, in the calling thread, `on_finished(index, Output or Failure)` once
-/// for every run that was started, in the order of their ends, and about twenty times a second
-/// `on_progress([simulated seconds of each run])`.
+/// Runs `threads[0]` of the scenarios at the same time, each on `threads[1]` threads. Those with controllers in
+/// Python follow, one by one in the calling thread.
+///
+/// Calls, in the calling thread, `on_finished(index, Output or Failure)` once for every started run, in the order
+/// of their ends, and about twenty times a second `on_progress([simulated seconds of each run])`.
 ///
 /// When a signal handler or one of the two callables raises, all runs are stopped, those stopped
 /// are handed over as well (`Output.interrupted`), and then the exception is raised.
@@ -70,7 +70,7 @@ impl Failure {
 pub(crate) fn run_many(
     py: Python<'_>,
     scenarios: Vec<Py<Scenario>>,
-    threads: (usize, usize),
+    (runs, threads_per_run): (usize, usize),
     on_finished: Py<PyAny>,
     on_progress: Py<PyAny>,
 ) -> PyResult<()> {
@@ -89,7 +89,11 @@ pub(crate) fn run_many(
         on_progress,
         raised: None,
     };
-    py.detach(|| driver::run_many(&shared, threads.0, threads.1, &controls, &mut watch));
+    let parallelism = Parallelism {
+        runs,
+        threads_per_run,
+    };
+    py.detach(|| driver::run_many(&shared, parallelism, &controls, &mut watch));
     for index in here {
         if watch.raised.is_none() {
             run_here(py, scenarios[index].get(), index, &mut watch);
@@ -98,7 +102,7 @@ pub(crate) fn run_many(
     watch.raised.map_or(Ok(()), Err)
 }
 
-/// Does a run in this thread, which has the interpreter's lock and lends it out at each tick; within
+/// Does a run in this thread, which has the interpreter's lock and releases it at each tick; within
 /// a controller the interpreter itself does so.
 fn run_here(py: Python<'_>, scenario: &Scenario, index: usize, watch: &mut Watch<'_>) {
     let faults = Arc::new(Faults::default());

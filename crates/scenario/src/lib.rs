@@ -1,15 +1,15 @@
 //! The scenario language: TOML text in, checked scenarios out.
 //!
-//! [`parse_with`] reads a scenario and reports everything that is wrong with it; [`Scenario::resolved`]
+//! [`parse_with`] reads a scenario and reports all errors in it; [`Scenario::resolved`]
 //! writes every parameter back; [`schema`] describes the language to editors and [`catalog`] lists
-//! what there is to choose from.
+//! the choices.
 //!
-//! A scenario's way through this crate, folder by folder:
+//! The stages of a scenario, folder by folder:
 //!
 //! 1. `text`: TOML and overrides become one tree that has the place of each key.
 //! 2. `grammar`, `language`: the tree becomes typed tables. The tables are declared once, in
 //!    [`language`], in the words of `grammar`; `manual` describes them to readers and editors.
-//! 3. [`topology`], [`check`]: named hosts, switches and links; what the tables mean together.
+//! 3. [`topology`], [`check`]: named hosts, switches and links; relations between the tables.
 //! 4. [`load`]: the load that workloads offer to links on average, without a simulation.
 //! 5. `scenario`: the checked [`Scenario`], which all these make.
 //!

@@ -1,4 +1,4 @@
-//! A checked scenario, and the way from text to it.
+//! A checked scenario, and its stages from text.
 
 use std::sync::Arc;
 
@@ -30,8 +30,8 @@ pub struct Scenario {
     offered: Arc<OfferedLoad>,
 }
 
-/// Reads a scenario. `file` is its name for messages; `files` gives the files that it names.
-/// Gives the scenario with its warnings, or every error and warning in the order of the file.
+/// Reads a scenario. `file` is its name for messages; `files` reads the files that it names.
+/// Returns the scenario with its warnings, or every error and warning in the order of the file.
 pub fn parse_with(
     text: &str,
     file: &str,
@@ -61,7 +61,7 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
         );
     }
     if !errors.is_empty() {
-        // What could be recovered would only give errors that follow from the first.
+        // A recovered tree would only give errors that follow from the first.
         return None;
     }
     let mut tree = Node {
@@ -93,7 +93,7 @@ fn read_root(tree: &Node, cx: &mut Context<'_>) -> Option<Root> {
     read_table(String::new(), Place::File(0), entries, cx)
 }
 
-/// Checks what is left of a scenario that cannot be read as a whole.
+/// Checks the rest of a scenario that cannot be read as a whole.
 fn check_the_rest(tree: &Node, cx: &mut Context<'_>) {
     let Some(rest) = repair::without(tree, &cx.error_keys()) else {
         return;
@@ -127,7 +127,7 @@ impl Scenario {
         &self.root.name
     }
 
-    /// How long it simulates.
+    /// Its simulated duration.
     pub fn duration(&self) -> Span {
         self.root.run.duration
     }
@@ -145,7 +145,7 @@ impl Scenario {
         other
     }
 
-    /// The names of the controllers that it needs and that are not ours, each once.
+    /// The names of its user-defined controllers, each once.
     pub fn custom_controllers(&self) -> Vec<&str> {
         let mut names: Vec<&str> = self
             .customs()
@@ -156,7 +156,7 @@ impl Scenario {
         names
     }
 
-    /// The same scenario with what makes such controllers.
+    /// The same scenario with makers of such controllers.
     #[must_use]
     pub fn with_controllers(&self, controllers: &Controllers) -> Self {
         let mut other = self.clone();
@@ -168,7 +168,7 @@ impl Scenario {
         other
     }
 
-    /// The first controller of which nobody has said what makes it.
+    /// The first controller without a maker.
     pub fn unknown_controller(&self) -> Option<&str> {
         let mut customs = self.customs();
         let unknown = customs.find(|custom| !custom.controller.is_bound());
@@ -180,7 +180,7 @@ impl Scenario {
         groups.filter_map(|(_, group)| group.transport.custom())
     }
 
-    /// Every parameter, as TOML that gives the same scenario again.
+    /// Every parameter, as TOML that reads back to the same scenario.
     pub fn resolved(&self) -> String {
         let mut writer = Writer::default();
         self.root.write(&mut writer);
@@ -210,12 +210,12 @@ impl Scenario {
         &self.layout
     }
 
-    /// What its groups offer to links on average, as far as that is known before it is simulated.
+    /// The mean load that its groups offer to links, as far as known before the simulation.
     pub fn offered_load(&self) -> &OfferedLoad {
         &self.offered
     }
 
-    /// The layout, to be kept.
+    /// The layout, shared.
     pub fn shared_layout(&self) -> &Arc<Layout> {
         &self.layout
     }

@@ -2,7 +2,7 @@
 //!
 //! Models: instants and spans of simulated time (picoseconds), amounts of data (bytes, packets) and
 //! bit rates, all unsigned integers. Text carries its unit ("10 Gbit/s", "25 us", "64 KiB").
-//! What is not exact says `_lossy`. Leaves out: calendar time, negative quantities, fractions of a
+//! Inexact functions end in `_lossy`. Leaves out: calendar time, negative quantities, fractions of a
 //! picosecond (a [`Serializer`] carries them instead).
 
 mod data;

@@ -11,21 +11,21 @@ use std::str::FromStr;
 use crate::text::{nearest_unit, unit_named};
 use crate::{Amount, Bytes, Packets, Quantity, Rate, Span, Time};
 
-/// Why a text is not the quantity that was expected.
+/// The error of a string that is not the expected quantity.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct ParseUnitError {
-    /// What was expected.
+    /// The expected kind.
     pub expected: Quantity,
-    /// The text, without blanks around it.
+    /// The string, without blanks around it.
     pub found: String,
-    /// What is wrong with it.
+    /// Its fault.
     pub problem: UnitProblem,
 }
 
-/// What is wrong with the text of a quantity.
+/// The fault of a string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnitProblem {
-    /// Nothing there.
+    /// It is empty.
     Empty,
     /// It does not begin with a plain decimal number.
     NotANumber,
@@ -49,7 +49,7 @@ pub enum UnitProblem {
 }
 
 impl ParseUnitError {
-    /// What was found and why that is wrong, in one sentence without its full stop.
+    /// The fault with its reason, in one sentence without its full stop.
     pub fn message(&self) -> String {
         let (found, expected) = (&self.found, self.expected);
         let words = expected.words();
@@ -80,7 +80,7 @@ impl ParseUnitError {
         }
     }
 
-    /// What would be right, where the message does not say it.
+    /// The remedy, where the message does not name it.
     pub fn help(&self) -> Option<String> {
         match &self.problem {
             UnitProblem::NotWhole | UnitProblem::TooLarge | UnitProblem::Negative => None,

@@ -5,7 +5,7 @@ use crate::{Bytes, Span};
 /// Picoseconds in one second, times the bits of one byte.
 const PS_BITS_PER_SECOND_BYTE: u64 = 8_000_000_000_000;
 
-/// What must hold of every sending time.
+/// The condition of every transmission time.
 const FITS: &str = "a span stays within 213 days";
 
 /// A bit rate in bits per second.
@@ -39,7 +39,7 @@ impl Rate {
     }
 }
 
-/// Turns bytes into sending times at a rate, exactly in the long run: the fraction of a picosecond
+/// Converts bytes to transmission times at a rate, exactly in the long run: the fraction of a picosecond
 /// that one packet leaves over is carried to the next.
 ///
 /// Invariant: after any sequence of `span` calls the spans add up to
@@ -49,7 +49,7 @@ pub struct Serializer {
     rate: u64,
     /// Whole picoseconds per byte.
     whole: u64,
-    /// What is left of a byte's time, in picoseconds / rate.
+    /// The rest of a byte's time, in picoseconds / rate.
     part: u64,
     /// The carried remainder, in picoseconds / rate; below `rate`.
     carry: u64,

@@ -69,7 +69,7 @@ const SYNONYMS: [(&str, &str); 5] = [
 ];
 
 impl Quantity {
-    /// The kinds that have units of their own.
+    /// The kinds with their units.
     const SIMPLE: [Self; 4] = [Self::Duration, Self::Size, Self::Count, Self::Rate];
 
     fn units(self) -> &'static [Unit] {
@@ -115,7 +115,7 @@ impl Quantity {
         }
     }
 
-    /// What values of this kind are whole numbers of.
+    /// The smallest unit of this kind.
     pub(crate) const fn smallest(self) -> &'static str {
         match self {
             Self::Instant | Self::Duration => "picoseconds",

@@ -1,10 +1,10 @@
 //! All-reduce: each host has a vector and gets the sum of all, again and again.
 //!
-//! Over connections that persist, one for each direction in which two hosts send; who sends what to whom
-//! after what is the pattern's (`pattern`). Each message begins when the messages that it depends on have
-//! arrived: their streams advance event counts, and it waits for those. A host takes part when its time
-//! has come, at first after its own start, later `think_time` after its last message: until then it neither
-//! sums nor sends. Leaves out: the time that summing takes, and the connections' setting up before the
+//! Over persistent connections, one for each direction between two hosts. The pattern (`pattern`) has the messages
+//! and their dependences. Each message begins when the messages that it depends on have
+//! arrived: their streams advance event counts, and it waits for those. A host joins its first round at its
+//! own start, and later ones `think_time` after its last message. Until then it neither
+//! sums nor sends. Leaves out: the time of summing, and the setup of connections before the
 //! first start.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -36,7 +36,7 @@ pub(super) struct AllReduce {
     tasks: Vec<Task>,
     /// The event counts of the pattern, once they are there.
     counts: Vec<EventCountIndex>,
-    /// Rounds under way, the first one first.
+    /// Active rounds, in order.
     rounds: VecDeque<Round>,
     /// Rounds before those.
     over: u64,
@@ -48,22 +48,22 @@ struct Stream {
     flow: Option<FlowIndex>,
     /// Bytes of all messages so far.
     written: u64,
-    /// Messages under way: up to which byte each goes, and its note.
+    /// Active messages: the byte at which each ends, and its note.
     under_way: VecDeque<(u64, Transfer)>,
 }
 
-/// Something that is done again and again.
+/// A repeated task.
 struct Task {
     deed: Deed,
-    /// How often it has been done.
+    /// The number of times it was done.
     done: u64,
-    /// How many of its needs are met for the next time.
+    /// The number of its needs that are met for the next time.
     met: usize,
 }
 
 struct Round {
     transfer: Transfer,
-    /// Hosts that have not got everything.
+    /// Hosts that have not received everything.
     missing: usize,
 }
 
@@ -109,7 +109,7 @@ impl AllReduce {
         }
     }
 
-    /// Opens all connections, makes the counts, and lets every task wait.
+    /// Opens all connections, makes the counts, and starts the waits of every task.
     fn open(&mut self, now: Time, actions: &mut Actions) {
         for (number, stream) in self.streams.iter_mut().enumerate() {
             let flow = stream.plan.open(now, actions);
@@ -177,7 +177,7 @@ impl AllReduce {
         actions.advance(self.counts[self.pattern.arrived(number)]);
     }
 
-    /// A host takes part in its next round, which the first one begins.
+    /// A host joins its next round; the first host begins it.
     fn enter(&mut self, host: usize, now: Time, actions: &mut Actions) {
         self.begun[host] += 1;
         if self.begun[host] > self.over + self.rounds.len() as u64 {
@@ -198,7 +198,7 @@ impl AllReduce {
         actions.advance(self.counts[Pattern::entered(host)]);
     }
 
-    /// A host has got everything of a round; the last one completes it.
+    /// A host has received everything of a round; the last one completes it.
     fn finish(&mut self, host: usize, round: u64, now: Time) {
         let plan = &self.streams[0].plan;
         let place = (round - self.over) as usize;

@@ -1,4 +1,4 @@
-//! One transfer by itself, for ideal completion times: the same applications, with nobody else.
+//! One transfer by itself, for ideal completion times: the same applications without other traffic.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ use incastle_scenario::language::flows::{Group, Size, Workload};
 /// receives.
 #[derive(Clone)]
 pub struct Alone {
-    /// Of an answer the bytes of its request.
+    /// The bytes of a response's request.
     request: Option<u64>,
     stack: Arc<Stack>,
 }
@@ -40,7 +40,7 @@ impl Alone {
         };
         let mut transport = group.transport.clone();
         if kind != TransferKind::Flow {
-            // Connections of requests and steps persist: all but the first find theirs open.
+            // Connections of requests and steps persist: all transfers but the first find theirs open.
             transport = transport.without_handshake();
         }
         let stack = Stack::new(&transport, burst).waiting_for_room();
@@ -50,22 +50,22 @@ impl Alone {
         })
     }
 
-    /// The bytes of the request that it answers.
+    /// The bytes of its request.
     pub fn request(&self) -> Option<u64> {
         self.request
     }
 
-    /// How its data travel.
+    /// The transport of its data.
     pub fn stack(&self) -> &Stack {
         &self.stack
     }
 
-    /// How its data travel, if nobody asks for them first.
+    /// The transport of its data, without a request.
     pub fn flow(&self) -> Option<&Stack> {
         self.request.is_none().then_some(&*self.stack)
     }
 
-    /// The application that makes it, at time zero; the first transfer in the journal is it.
+    /// The application that makes it, at time zero; it is the first transfer in the journal.
     pub fn application(
         &self,
         bytes: Size,

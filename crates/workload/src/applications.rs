@@ -20,9 +20,9 @@ use crate::{
 
 /// An application of a group.
 pub struct Recruit {
-    /// It.
+    /// The state machine.
     pub application: Box<dyn Application>,
-    /// Whether its work has an end of its own.
+    /// Whether its work is finite.
     pub is_finite: bool,
 }
 

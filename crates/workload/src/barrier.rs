@@ -1,11 +1,11 @@
-//! Requests: a client asks all its servers at once and waits for the last answer.
+//! Requests: a client requests from all its servers at once and waits for the last response.
 //!
-//! It asks again when it has that (a barrier, a query in closed loop), at instants of its own whether
-//! it has it or not (a query in open loop), or when all clients of its group have it (`all_to_all`).
-//! Request and answer travel on one connection, which the client opens before its first round; where
-//! rounds overlap, each server answers in the order in which it was asked. The answer leaves the
-//! server the moment the request is complete there: servers have no disks. With a stagger each server
-//! is asked a random time later than the first could be, independently in each round: the start
+//! The next request follows that response (barrier-synchronised, a query in closed loop), comes at random instants
+//! independent of it (a query in open loop), or when all clients of its group have theirs (`all_to_all`).
+//! Request and response use one connection, which the client opens before its first round. Where
+//! rounds overlap, each server responds in the order of its requests. The response leaves the
+//! server the moment the request is complete there: servers have no disks. With `request_jitter` each request
+//! is sent a random time after the earliest instant, independently in each round: the
 //! jitter that operators of storage clusters try.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -22,7 +22,7 @@ use crate::plan::Plan;
 use incastle_scenario::language::flows;
 use incastle_scenario::language::limits::Rounds;
 
-/// What a client asks, and when.
+/// The requests of a client, and their instants.
 pub(super) struct Asking {
     request: u64,
     answers: Answers,
@@ -32,19 +32,19 @@ pub(super) struct Asking {
     rounds: Rounds,
 }
 
-/// Bytes of the answers of a round.
+/// Bytes of the responses of a round.
 enum Answers {
     Each(u64),
     Together(u64),
 }
 
-/// When a round begins.
+/// The begin of a round.
 enum Pace {
-    /// This long after the last answer of the one before.
+    /// This long after the last response of the previous one.
     After(Span),
-    /// At instants of their own.
+    /// At random instants.
     Open(Interarrival),
-    /// When somebody else says so.
+    /// When the group begins it.
     Told,
 }
 
@@ -56,37 +56,37 @@ pub(super) struct Client {
     request: u64,
     pace: Pace,
     deadline: Option<Span>,
-    /// Over which time the servers of a round are asked; zero to ask all at once.
+    /// The time over which the requests of a round are spread; zero for all at once.
     stagger: Span,
     rng: Xoshiro256PlusPlus,
-    /// Servers that are yet to be asked, and for which round; the next one last.
+    /// Pending requests, with their rounds; the next one last.
     to_ask: Vec<(Time, u64, usize)>,
     /// Rounds begun.
     begun: u64,
     /// Rounds left to begin.
     rounds_left: u64,
-    /// Rounds under way, by their number.
+    /// Active rounds, by their number.
     rounds: BTreeMap<u64, Round>,
     /// When the next round begins.
     next: Option<Time>,
-    /// The servers are asked in order of their flows.
+    /// Requests are sent in order of their flows.
     first_flow: Option<FlowIndex>,
 }
 
 struct Server {
     plan: Plan,
-    /// Bytes of its answers.
+    /// Bytes of its responses.
     answer: u64,
     flow: Option<FlowIndex>,
-    /// Requests that it has been sent.
+    /// Requests sent to it.
     asked: u64,
-    /// Those of them that it has answered.
+    /// Requests that it has responded to.
     answered: u64,
-    /// Answers that are still to come, the next one first.
+    /// Outstanding responses, the next one first.
     due: VecDeque<Due>,
 }
 
-/// An answer that is still to come.
+/// An outstanding response.
 struct Due {
     /// The number of its round.
     round: u64,
@@ -95,7 +95,7 @@ struct Due {
 }
 
 impl Server {
-    /// Tells the controller when the next answer is wanted.
+    /// Sets the deadline of the next response at the controller.
     fn hurry(&self, flow: FlowIndex, actions: &mut Actions) {
         if let Some(at) = self.due.front().and_then(|due| due.deadline) {
             actions.deadline(flow.endpoint(Side::Responder), at);
@@ -103,15 +103,15 @@ impl Server {
     }
 }
 
-/// A round under way.
+/// An active round.
 struct Round {
     transfer: Transfer,
-    /// Answers that are still to come.
+    /// Outstanding responses.
     missing: usize,
 }
 
 impl Client {
-    /// `rng` draws when rounds begin, and when servers are asked.
+    /// `rng` draws the begin of rounds, and the jitter of requests.
     pub(super) fn new(
         number: u64,
         plans: Vec<Plan>,
@@ -197,7 +197,7 @@ impl Client {
         self.next = goes_on.then_some(at);
     }
 
-    /// Draws when each server is asked. All connections are open from the first round on.
+    /// Draws the instant of each request. All connections are open from the first round on.
     fn ask_later(&mut self, now: Time, round: u64, actions: &mut Actions) {
         for server in 0..self.servers.len() {
             self.open(server, now, actions);
@@ -224,7 +224,7 @@ impl Client {
         let flow = server.flow.expect("the connections of a round are open");
         server.asked += 1;
         let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
-        // Otherwise it still waits for an earlier request, and will be told of this one afterwards.
+        // Otherwise it still waits for an earlier request, and this one follows.
         if server.asked == server.answered + 1 {
             actions.expect(flow.endpoint(Side::Responder), server.asked * self.request);
         }
@@ -249,19 +249,19 @@ impl Client {
         }
     }
 
-    /// Asks the servers whose time has come.
+    /// Sends the requests that are due.
     fn ask_next(&mut self, now: Time, actions: &mut Actions) {
         while let Some((_, round, server)) = self.to_ask.pop_if(|(at, ..)| *at <= now) {
             self.ask(server, round, now, actions);
         }
     }
 
-    /// The request is complete at a server: it answers.
+    /// The request is complete at a server: it responds.
     fn answer(&mut self, end: EndpointIndex, actions: &mut Actions) {
         let request = self.request;
         let server = self.server_of(end.flow());
         server.answered += 1;
-        // Otherwise the client still waits for an earlier answer.
+        // Otherwise the client still waits for an earlier response.
         let arrived = server.asked - server.due.len() as u64;
         if server.answered == arrived + 1 {
             actions.expect(end.peer(), server.answered * server.answer);
@@ -272,7 +272,7 @@ impl Client {
         }
     }
 
-    /// An answer is complete at the client.
+    /// A response is complete at the client.
     fn arrived(&mut self, now: Time, end: EndpointIndex, actions: &mut Actions) {
         let server = self.server_of(end.flow());
         let due = server.due.pop_front().expect("an answer was asked for");
@@ -307,12 +307,12 @@ impl Client {
         self.first_flow
     }
 
-    /// When its next round begins, or its first.
+    /// The begin of its next round, or of its first.
     pub(super) fn next_round(&self) -> Option<Time> {
         self.next
     }
 
-    /// Whether it waits neither for an instant nor for an answer.
+    /// Whether it waits neither for an instant nor for a response.
     pub(super) fn is_idle(&self) -> bool {
         self.rounds.is_empty() && self.next.is_none()
     }
@@ -361,7 +361,7 @@ impl Asking {
 }
 
 impl Answers {
-    /// Of a checked group, which has one of both or a default.
+    /// The value of a checked group, which has one of both or a default.
     fn of(unit: Option<Bytes>, total: Option<Bytes>) -> Self {
         match (unit, total) {
             (Some(unit), _) => Self::Each(unit.count()),

@@ -26,7 +26,7 @@ enum State {
     Sending {
         flow: FlowIndex,
         transfer: Option<Transfer>,
-        /// Whether it has been stopped: what it had sent by then is under way.
+        /// Whether it has been stopped; its data in flight still arrive.
         stopped: bool,
     },
     Over,
@@ -116,7 +116,7 @@ impl Plan {
         self.open_from(Side::Initiator, now, actions)
     }
 
-    /// Opens the flow, with the sender of the data at this end.
+    /// Opens the flow, with the sender of the data at this endpoint.
     pub(super) fn open_from(&self, sender: Side, now: Time, actions: &mut Actions) -> FlowIndex {
         let HostPair { from, to } = self.hosts;
         let hosts = match sender {
@@ -137,7 +137,7 @@ impl Plan {
         flow
     }
 
-    /// Notes the beginning of the flow's one transfer.
+    /// Records the begin of the flow's one transfer.
     pub(super) fn begun(
         &self,
         flow: FlowIndex,

@@ -17,13 +17,13 @@ pub(super) struct Datagrams {
     rng: Xoshiro256PlusPlus,
     next: Time,
     flow: Option<FlowIndex>,
-    /// Whether it writes no more.
+    /// Whether it has stopped writing.
     stopped: bool,
-    /// Whether all that it sent has gone.
+    /// Whether all its data have left.
     over: bool,
 }
 
-/// What flows share that together have a load.
+/// The shared state of flows that have a load together.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     /// The bytes per second that a load of 1 means.

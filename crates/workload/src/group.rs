@@ -1,4 +1,4 @@
-//! What the applications of one group of flows are made from: its plans, its random substreams.
+//! The input of the applications of one group of flows: its plans, its random substreams.
 
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ pub(crate) struct GroupContext<'a> {
 }
 
 impl GroupContext<'_> {
-    /// When a flow between two hosts, or the first of them, starts.
+    /// The start of a flow between two hosts, or of the first of them.
     pub(crate) fn start(&self, index: u64, hosts: Pair) -> Time {
         let spread = match self.group.start_spread {
             Spread::Over(spread) => spread,

@@ -1,4 +1,4 @@
-//! The two hosts of a flow, as the engine numbers them.
+//! The two hosts of a flow, by the engine's indices.
 
 use incastle_engine::core::HostIndex;
 use incastle_scenario::topology::pairs::Pair;
@@ -6,7 +6,7 @@ use incastle_scenario::topology::pairs::Pair;
 /// The two hosts of a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HostPair {
-    /// The one that sends the data; of a connection the one that opens it.
+    /// The sender of the data; the initiator of a connection.
     pub from: HostIndex,
     /// The other.
     pub to: HostIndex,

@@ -1,8 +1,8 @@
 //! Incasts: at random instants several random hosts send to one random host, all at once.
 //!
-//! Beside Poisson flows in a group of their own they make the mixtures of background traffic and incast
-//! that papers since DCTCP and HPCC are judged by. Each sender has a connection of its own; nobody asks
-//! them. Leaves out: spread starts; hosts that are still busy with an earlier incast are drawn as any
+//! With Poisson flows in another group they make the mixtures of background traffic and incast
+//! that papers since DCTCP and HPCC use. Each sender has a separate connection; there are no requests.
+//! Leaves out: spread starts. Hosts that are still busy with an earlier incast are drawn as any
 //! other.
 
 use std::collections::BTreeMap;
@@ -37,11 +37,11 @@ pub(super) struct Incast {
     next: Time,
     /// Flows begun.
     begun: u64,
-    /// Incasts under way, by their first flow.
+    /// Active incasts, by their first flow.
     rounds: BTreeMap<u64, Round>,
 }
 
-/// An incast under way.
+/// An active incast.
 struct Round {
     transfer: Transfer,
     /// Flows that are still to arrive.
@@ -90,8 +90,8 @@ impl Incast {
         }
     }
 
-    /// Puts the senders to a receiver in front of all others, each set as likely as any other, and gives
-    /// how many they are.
+    /// Puts the senders to a receiver in front of all others, each set equally likely, and returns
+    /// their number.
     fn draw_senders(&mut self, receiver: HostIndex) -> usize {
         if let Some(place) = self.from.iter().position(|&host| host == receiver) {
             let last = self.from.len() - 1;
@@ -110,7 +110,7 @@ impl Incast {
         wanted as usize
     }
 
-    /// The bytes of one of so many senders.
+    /// The bytes of one of n senders.
     fn bytes_of(&self, sender: usize, senders: usize) -> Bytes {
         let (sender, senders) = (sender as u64, senders as u64);
         match self.parameters.total_size {

@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 #[derive(Clone, Copy)]
 pub(crate) struct Interarrival {
     mean: Span,
-    /// Of log-normal gaps the parameter; absent for a Poisson process.
+    /// The parameter of log-normal gaps; absent for a Poisson process.
     sigma: Option<f64>,
 }
 

@@ -1,4 +1,4 @@
-//! What applications note for the result tables: their flows, and the transfers on them.
+//! The applications' notes for the result tables: their flows, and the transfers on them.
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -17,12 +17,12 @@ pub struct Notes {
     pub flows: Vec<FlowNote>,
     /// The transfers that began, in that order.
     pub transfers: Vec<TransferNote>,
-    /// Whether single answers and steps are left out.
+    /// Whether single responses and steps are left out.
     without_responses: bool,
 }
 
 impl Notes {
-    /// The notes of another part of the same network: the same transfers, some of which are complete
+    /// The notes of another partition of the same network: the same transfers, some of which are complete
     /// there.
     pub fn add(&mut self, other: &Self) {
         assert!(
@@ -44,20 +44,20 @@ pub struct FlowNote {
     pub group: usize,
     /// Its number within the group.
     pub index: u64,
-    /// The end that sends the data.
+    /// The endpoint that sends the data.
     pub sender: Side,
     /// When it was opened.
     pub started: Time,
 }
 
-/// What is transferred.
+/// The kind of a transfer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TransferKind {
     /// All data of a finite flow.
     Flow,
-    /// One server's answer.
+    /// One server's response.
     Response,
-    /// All transfers that make a round: answers to one request of a client, an incast, an all-reduce.
+    /// All transfers of a round: responses to one request of a client, an incast, an all-reduce.
     Round,
     /// One message of an all-reduce.
     Step,
@@ -67,7 +67,7 @@ impl TransferKind {
     /// All kinds, in the order of their numbers.
     pub const ALL: [Self; 4] = [Self::Flow, Self::Response, Self::Round, Self::Step];
 
-    /// The word for it in result tables.
+    /// Its name in result tables.
     pub const fn word(self) -> &'static str {
         match self {
             Self::Flow => "flow",
@@ -85,13 +85,13 @@ pub struct TransferNote {
     pub group: usize,
     /// Its number within the group and kind.
     pub index: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: TransferKind,
-    /// The flow; of a round, its first one.
+    /// The flow; the first one of a round.
     pub flow: FlowIndex,
     /// When it began.
     pub started: Time,
-    /// When it is wanted.
+    /// Its deadline.
     pub deadline: Option<Time>,
     /// When its last byte arrived, if it did.
     pub completed: Option<Time>,
@@ -105,7 +105,7 @@ impl TransferNote {
         self.completed.map(|at| at - self.started)
     }
 
-    /// Whether its deadline was met; absent without one, and while nobody can tell at `now`.
+    /// Whether its deadline was met; absent without one, and while that is open at `now`.
     pub fn met(&self, now: Time) -> Option<bool> {
         let deadline = self.deadline?;
         match self.completed {
@@ -123,7 +123,7 @@ pub struct Transfer(usize);
 const NOWHERE: Transfer = Transfer(usize::MAX);
 
 impl Journal {
-    /// A journal that keeps rounds, and none of their single answers and steps.
+    /// A journal that stores rounds without their single responses and steps.
     pub fn without_responses() -> Self {
         let journal = Self::default();
         journal.notes().without_responses = true;

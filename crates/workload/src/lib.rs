@@ -1,10 +1,10 @@
-//! What the flows of a scenario do: applications for the engine, one file per workload.
+//! The workloads of a scenario: applications for the engine, one file each.
 //!
-//! Each application is a state machine that opens its flows itself, when their time has come, and
-//! writes in the journal what result tables need of them. Every random draw comes from the
-//! substream of its group's name and its index in the group, so that no other group moves it.
+//! Each application is a state machine that opens its flows itself at their instants, and
+//! writes the data of result tables into the journal. Every random draw comes from the
+//! substream of its group's name and its index in the group, so that no other group changes it.
 //!
-//! Leaves out: what a scenario means (`incastle-scenario`), and what becomes of the packets (`incastle-engine`).
+//! Leaves out: the meaning of a scenario (`incastle-scenario`), and its packets (`incastle-engine`).
 
 mod all_reduce;
 mod all_to_all;

@@ -1,7 +1,7 @@
 //! Finite flows at the instants, between the hosts and of the sizes of a list. Nothing is drawn.
 //!
-//! Those that wait for others begin when event counts have reached their values, and a time of their own
-//! later; each may advance counts itself, when it is acknowledged and when it has arrived.
+//! Rows that wait for others begin when event counts have reached their values, and a delay
+//! is over; each may advance counts itself, when it is acknowledged and when it has arrived.
 
 use std::collections::BTreeSet;
 
@@ -26,28 +26,28 @@ pub(super) struct List {
     left: usize,
     /// When the group begins.
     begin: Time,
-    /// The next one of those that wait for nobody.
+    /// The next one of the rows without dependences.
     next: usize,
-    /// Those that have waited, and when they begin.
+    /// Rows whose wait is over, with their begin.
     due: BTreeSet<(Time, u32)>,
-    /// How many counts there are to be.
+    /// The number of counts.
     names: usize,
     /// The event counts, once they are there.
     counts: Vec<EventCountIndex>,
 }
 
 struct Row {
-    /// After the beginning of the group, or after what it waits for.
+    /// After the beginning of the group, or after its dependences.
     start: Span,
     pair: HostPair,
     bytes: Bytes,
     tie: Option<Box<Tie>>,
 }
 
-/// What a row has to do with others.
+/// The dependences of a row.
 struct Tie {
     dependence: Dependence,
-    /// How many of the counts that it waits for have reached their values.
+    /// The number of its counts that have reached their values.
     reached: usize,
 }
 
@@ -83,7 +83,7 @@ impl List {
         list
     }
 
-    /// Goes on to the next row that waits for nobody.
+    /// Continues with the next row without dependences.
     fn skip_waiting(&mut self) {
         while self.rows.get(self.next).is_some_and(Row::waits) {
             self.next += 1;
@@ -96,7 +96,7 @@ impl List {
         Some(self.begin.saturating_add(row.start))
     }
 
-    /// Makes the counts, and lets all rows wait that have to.
+    /// Makes the counts, and starts the waits of all rows with dependences.
     fn open(&mut self, now: Time, actions: &mut Actions) {
         self.counts = (0..self.names).map(|_| actions.event_count()).collect();
         for number in 0..self.rows.len() {
@@ -106,7 +106,7 @@ impl List {
         }
     }
 
-    /// Waits for the next count that a row needs, or lets it begin in its time.
+    /// Waits for the next count of a row, or schedules its begin.
     fn wait(&mut self, number: usize, now: Time, actions: &mut Actions) {
         let row = &self.rows[number];
         let tie = row.tie.as_ref().expect("a row that waits has a tie");
@@ -129,7 +129,7 @@ impl List {
         }
     }
 
-    /// Advances the count that a row names for what has happened to it.
+    /// Advances the count that a row names for its progress.
     fn advance(&self, news: &News, actions: &mut Actions) {
         let (News::Arrived(number) | News::Acknowledged(number)) = *news;
         let Some(tie) = &self.rows[number as usize].tie else {
@@ -152,7 +152,7 @@ impl Row {
     }
 }
 
-/// Of a list in which nobody waits.
+/// A list without dependences.
 impl OpenLoop for List {
     fn take_next(&mut self) -> Option<Start> {
         let stop = self.transfers.stop();
@@ -175,7 +175,7 @@ impl Application for List {
         }
     }
 
-    /// One row at each call: rows of one instant come with the events of others between them.
+    /// One row at each call: other events come between rows of one instant.
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         if self.counts.len() < self.names {
             self.open(now, actions);
@@ -190,7 +190,7 @@ impl Application for List {
         }
     }
 
-    /// Rows that wait for what never comes, or would begin too late, are not waited for; those that wait
+    /// Rows whose counts are never reached, or that would begin too late, are not waited for; rows that wait
     /// for an acknowledgement are.
     fn is_over(&self) -> bool {
         let all_told = || self.names == 0 || self.transfers.are_over();

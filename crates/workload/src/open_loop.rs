@@ -1,16 +1,16 @@
-//! Transfers that begin whatever happens in the network: known before it is simulated.
+//! Transfers that begin independently of the network, known before it is simulated.
 
 use incastle_units::{Bytes, Time};
 
 use crate::hosts::HostPair;
 
-/// A workload whose transfers begin at instants of their own.
+/// A workload whose transfers begin at fixed instants.
 pub(super) trait OpenLoop {
     /// The next one; none when there are no more.
     fn take_next(&mut self) -> Option<Start>;
 }
 
-/// What begins.
+/// A transfer that begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Start {
     pub(super) at: Time,

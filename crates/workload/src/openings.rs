@@ -1,4 +1,4 @@
-//! The transfers of a scenario that begin whatever happens in the network, before it is simulated.
+//! The transfers of a scenario that begin independently of the network, before it is simulated.
 
 use std::sync::Arc;
 
@@ -47,12 +47,12 @@ pub fn openings(scenario: &Scenario) -> Option<Vec<Opening>> {
             bytes: start.bytes.count(),
         }));
     }
-    // Of one instant the engine calls the application of the first group first.
+    // At one instant the engine calls the application of the first group first.
     all.sort_by_key(|one| (one.at, one.group, one.index));
     Some(all)
 }
 
-/// The end that the data of the flow opened as number `place` is for.
+/// The receiving endpoint of the flow opened as number `place`.
 pub fn data_end(place: usize) -> EndpointIndex {
     FlowIndex::from_index(place).endpoint(Side::Responder)
 }

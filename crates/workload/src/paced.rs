@@ -15,20 +15,20 @@ use incastle_scenario::language::flows::{self, Message, Periods};
 pub(super) struct Paced {
     plan: Plan,
     message: u64,
-    /// Gives the intervals of messages, without rounding in the long run.
+    /// Computes the intervals of messages, without rounding in the long run.
     pace: Serializer,
     silence: Option<Silence>,
     /// When the current period ends.
     period_ends: Time,
     next: Time,
     flow: Option<FlowIndex>,
-    /// Whether it writes no more.
+    /// Whether it has stopped writing.
     stopped: bool,
-    /// Whether all that it sent has gone.
+    /// Whether all its data have left.
     over: bool,
 }
 
-/// Periods and what lies between them.
+/// Periods and the silence between them.
 struct Silence {
     on: Span,
     off: Span,
@@ -82,7 +82,7 @@ impl Paced {
         self.pass(now);
     }
 
-    /// The message of `now` is written: when the next one follows.
+    /// The message of `now` is written: returns the instant of the next one.
     fn pass(&mut self, now: Time) {
         let gap = self.pace.span(Bytes::new(self.message));
         let next = now.saturating_add(gap.max(Span::from_ps(1)));

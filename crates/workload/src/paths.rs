@@ -8,33 +8,33 @@ use incastle_units::{Bytes, Serializer, Span};
 use incastle_scenario::topology::layout::{End, Layout, Link};
 use incastle_scenario::topology::pairs::Pair;
 
-/// The links of a layout by their ends. Hosts are the ends of paths only: a search visits switches.
+/// The links of a layout by their nodes. Hosts are the ends of paths only: a search visits switches.
 ///
 /// All flows of a run share one, so that each tree is searched once. A run is one thread: its lock is
 /// never contended.
 pub struct Paths {
     layout: Arc<Layout>,
-    /// By host: its link and what is at the other end.
+    /// By host: its link and the neighbor.
     hosts: Vec<Option<(LinkAt, End)>>,
-    /// By switch: (link, switch at its other end, whether it is up).
+    /// By switch: (link, neighbor switch, whether it is up).
     switches: Vec<Vec<(LinkAt, usize, bool)>>,
-    /// By first switch: its trees of shortest paths, as far as they have been asked for.
+    /// By first switch: its trees of shortest paths, as far as computed.
     trees: Mutex<BTreeMap<usize, Trees>>,
 }
 
 /// The place of a link in the layout.
 type LinkAt = usize;
 
-/// So many first switches are remembered at once.
+/// The maximum of first switches in the cache.
 const MOST_TREES: usize = 512;
 
-/// By switch: the link and the switch before it on the way from the first.
+/// By switch: the link and the switch before it on the path from the first.
 type Tree = Vec<Option<(LinkAt, usize)>>;
 
-/// The tree over the links that are up, and, where that does not lead everywhere, the one over all.
+/// The tree over the links that are up, and the one over all links where a switch is unreachable.
 type Trees = [Option<Tree>; 2];
 
-/// Which links a search follows.
+/// The links that a search follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Over {
     LinksThatAreUp,
@@ -74,8 +74,8 @@ impl Paths {
         }
     }
 
-    /// How long packets of these sizes take between two hosts of an empty network, one after the
-    /// other, on a path of the fewest links.
+    /// The time of packets of these sizes between two hosts of an empty network, one after the
+    /// other, on a shortest path.
     pub fn span(&self, hosts: Pair, sizes: &[Bytes]) -> Span {
         let mut span = Span::ZERO;
         for link in self.path(hosts) {
@@ -86,7 +86,7 @@ impl Paths {
         span
     }
 
-    /// The links of a path of the fewest links, from the last to the first; none where there is no
+    /// The links of a shortest path, from the last to the first; none where there is no
     /// path.
     pub fn path(&self, hosts: Pair) -> Vec<&Link> {
         let (Some((up, first)), Some((down, last))) =
@@ -107,8 +107,8 @@ impl Paths {
         places.into_iter().map(|place| &links[place]).collect()
     }
 
-    /// The links between two switches, from the last to the first: of those that are up, if these
-    /// lead there, else of all.
+    /// The links between two switches, from the last to the first: links that are up, if the switch is
+    /// reachable over them, else all.
     fn between(&self, first: usize, last: usize) -> Vec<LinkAt> {
         if first == last {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Who sends what in an all-reduce, and after what.
+//! The messages of an all-reduce, and their dependences.
 //!
 //! The ring: P. Patarasu, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
 //! JPDC 69, 2009. With n hosts the vector has n parts. In step s host i sends part i - s to host i + 1,
@@ -24,7 +24,7 @@ enum Shape {
     Tree { degree: u32 },
 }
 
-/// What is done again and again, each time when its needs are met.
+/// A repeated task, done each time when its needs are met.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Deed {
     /// A stream sends its next message.
@@ -67,7 +67,7 @@ impl Pattern {
         }
     }
 
-    /// How many event counts there are.
+    /// The number of event counts.
     pub(super) fn counts(&self) -> usize {
         let joined = match self.shape {
             Shape::Ring => 0,
@@ -91,7 +91,7 @@ impl Pattern {
         self.hosts + self.streams() + host
     }
 
-    /// All that is done.
+    /// All tasks.
     pub(super) fn deeds(&self) -> Vec<Deed> {
         let send = (0..self.streams()).map(Deed::Send);
         let join = (0..self.hosts).filter(|_| matches!(self.shape, Shape::Tree { .. }));
@@ -99,8 +99,8 @@ impl Pattern {
         send.chain(join.map(Deed::Join)).chain(finish).collect()
     }
 
-    /// What has to be reached before something is done once more, after so many times and after as many
-    /// of its needs; none where that is all.
+    /// The next need of a task that was done `done` times, after `met` of its needs; none when all are
+    /// met.
     pub(super) fn need(&self, deed: Deed, done: u64, met: usize) -> Option<Need> {
         match self.shape {
             Shape::Ring => (met == 0).then(|| self.need_of_ring(deed, done)),
@@ -154,7 +154,7 @@ impl Pattern {
         }
     }
 
-    /// Of a tree the count of the segments of which a host has the sum of all hosts.
+    /// The count of the segments of which a host of a tree has the sum of all hosts.
     fn summed(&self, host: usize) -> usize {
         match host {
             0 => self.joined(0),
@@ -192,7 +192,7 @@ fn part_of_ring(host: u64, step: u64, hosts: u64) -> u64 {
     (host + 2 * hosts - step) % hosts
 }
 
-/// The bytes of one of so many parts, as even as can be.
+/// The bytes of one of n parts, as even as possible.
 fn part(bytes: u64, parts: u64, number: u64) -> u64 {
     bytes / parts + u64::from(number < bytes % parts)
 }
@@ -216,8 +216,8 @@ mod tests {
         }
     }
 
-    /// Lets everything happen as it may, messages arriving in the order of `pick`, for two rounds of
-    /// which all hosts enter the second when they have finished the first.
+    /// Simulates two rounds, messages arriving in the order of `pick`; each host enters
+    /// the second after it has finished the first.
     fn play(all: &AllReduce, hosts: usize, pick: impl Fn(usize) -> usize) -> Vec<u64> {
         let pattern = Pattern::new(all, hosts);
         let mut counts = vec![0_u64; pattern.counts()];

@@ -1,16 +1,16 @@
-//! Random permutations of hosts in which nobody meets itself.
+//! Random permutations of hosts without fixed points (derangements).
 
 use incastle_scenario::topology::pairs::{GroupHosts, Pair};
 use incastle_units::random;
 use rand_core::Rng;
 
-/// A random pairing of both sets, as large as each other, in which nobody meets itself; each such
-/// pairing is as likely as any other.
+/// A random pairing of two sets of equal size, in which no host is paired with itself; each such
+/// pairing is equally likely.
 pub(crate) fn derangement(hosts: &GroupHosts, rng: &mut dyn Rng) -> Vec<Pair> {
     let GroupHosts { from, to } = hosts;
     assert_eq!(from.len(), to.len(), "a permutation has as many receivers");
     let mut to = to.clone();
-    // About one shuffle in e has nobody at its own place, whatever the number of hosts.
+    // About one shuffle in e has no fixed point, for any number of hosts.
     loop {
         for last in (1..to.len()).rev() {
             to.swap(last, random::below(rng, last as u64 + 1) as usize);

@@ -1,4 +1,4 @@
-//! One flow to be, or the connections of one client.
+//! A planned flow, or the connections of one client.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::hosts::HostPair;
 use crate::journal::Journal;
 use crate::stack::Stack;
 
-/// One flow to be, or the connections of one client.
+/// A planned flow, or the connections of one client.
 pub(crate) struct Plan {
     /// The group's position in the scenario.
     pub(crate) group: usize,
@@ -30,7 +30,7 @@ pub(crate) struct Plan {
     pub(crate) journal: Journal,
 }
 
-/// Which flows of a group a probe looks at.
+/// The flows of a group that a probe observes.
 pub(crate) struct Watch {
     pub(crate) group: String,
     pub(crate) flows: Vec<Selection>,
@@ -46,7 +46,7 @@ impl Watch {
     }
 }
 
-/// The instant of a deadline, which the controller at `end` is told.
+/// The instant of a deadline, which is set at the controller of `end`.
 pub(crate) fn wanted(
     now: Time,
     deadline: Option<Span>,

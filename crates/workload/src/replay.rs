@@ -1,5 +1,5 @@
-//! Given transfers, each a flow of its own, as `list` makes them: with a transport each, and with
-//! nothing noted but when the last byte arrived.
+//! Given transfers, each a separate flow, as `list` makes them: with a transport each, and with
+//! the arrival of the last byte as the only note.
 
 use std::sync::{Arc, Mutex};
 
@@ -21,11 +21,11 @@ pub struct Row {
     pub bytes: u64,
     /// Its transport.
     pub stack: Arc<Stack>,
-    /// How soon it should be complete.
+    /// Its deadline after the begin.
     pub deadline: Option<Span>,
 }
 
-/// When the last byte of each row arrived. Handles to it are cheap; a run is one thread, so that the
+/// The arrival of each row's last byte. Handles to it are cheap; a run is one thread, so that the
 /// lock is never contended.
 #[derive(Clone, Default)]
 pub struct Arrivals(Arc<Mutex<Vec<Option<Time>>>>);
@@ -37,7 +37,7 @@ pub struct Replay {
 }
 
 impl Arrivals {
-    /// What has arrived so far, by row.
+    /// The bytes that have arrived so far, by row.
     pub fn take(&self) -> Vec<Option<Time>> {
         std::mem::take(&mut *self.0.lock().expect("nobody panics while writing"))
     }
@@ -48,7 +48,7 @@ impl Arrivals {
 }
 
 impl Replay {
-    /// Of rows in the order of their instants.
+    /// Rows in the order of their instants.
     pub fn new(rows: Vec<Row>) -> (Self, Arrivals) {
         let arrivals = Arrivals(Arc::new(Mutex::new(vec![None; rows.len()])));
         let replay = Self {

@@ -1,4 +1,4 @@
-//! The transport of a group's flows, as the engine wants it for each new one.
+//! The transport of a group's flows, for each new flow of the engine.
 
 use std::sync::Arc;
 
@@ -24,9 +24,9 @@ pub struct Stack {
     /// TCP's parameters, shared by all flows.
     config: Option<Arc<tcp::Config>>,
     format: WireFormat,
-    /// Of all but TCP: bytes that may wait to be sent.
+    /// Bytes of the send buffer, of all transports but TCP.
     send_buffer: Option<Bytes>,
-    /// The paths between hosts: of UDT and DCUDP, whose parameters may depend on the rates of links and on round trips.
+    /// The paths between hosts, for UDT and DCUDP: their parameters may depend on the rates of links and on round trips.
     paths: Option<Arc<Paths>>,
 }
 
@@ -52,7 +52,7 @@ impl Stack {
         }
     }
 
-    /// The same for an application that waits for room instead of losing what it writes.
+    /// The same for an application that waits for room in the send buffer.
     #[must_use]
     pub fn waiting_for_room(self) -> Self {
         Self {
@@ -123,13 +123,13 @@ impl Stack {
         paths.expect("a stack of UDT lies within a network")
     }
 
-    /// The rate of a host's own link.
+    /// The rate of a host's access link.
     fn interface(&self, host: usize) -> Rate {
         let link = self.paths().layout().access(host);
         link.expect("every host of a flow has a link").rate
     }
 
-    /// What a handshake would measure on the empty network.
+    /// The round trip that a handshake measures on the empty network.
     fn handshake_rtt(&self, hosts: Pair) -> Span {
         let size = Bytes::new(self.format.framed(HANDSHAKE));
         self.paths().span(hosts, &[size, size])
@@ -140,7 +140,7 @@ impl Stack {
         self.format.payload
     }
 
-    /// Bytes that TCP sends before it hears anything.
+    /// TCP's initial window in bytes.
     pub fn initial_window(&self) -> u64 {
         let config = self.config.as_ref();
         config.map_or(0, |config| config.initial_window.count())
@@ -156,7 +156,7 @@ impl Stack {
         self.config.is_some()
     }
 
-    /// Whether connections begin and end with packets of their own.
+    /// Whether connections begin and end with handshakes.
     pub fn has_handshake(&self) -> bool {
         self.transport.has_handshake()
     }

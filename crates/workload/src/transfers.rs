@@ -1,4 +1,4 @@
-//! Finite flows that begin one after the other, each on a connection of its own, whose ends are freed
+//! Finite flows that begin one after the other, each on a separate connection, whose endpoints are freed
 //! when all of it is acknowledged.
 
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ use incastle_scenario::topology::pairs::Pair;
 
 /// All such flows of a group.
 pub(super) struct Transfers {
-    /// What all flows have in common; hosts, index and start are each flow's own.
+    /// The parameters that all flows share; hosts, index and start are each flow's own.
     plan: Plan,
     deadline: Option<Span>,
     watch: Watch,
@@ -26,7 +26,7 @@ pub(super) struct Transfers {
     incomplete: usize,
 }
 
-/// What has become of the flow of a number.
+/// The progress of the flow of a number.
 pub(super) enum News {
     /// All of it has arrived.
     Arrived(u64),
@@ -35,7 +35,7 @@ pub(super) enum News {
 }
 
 impl Transfers {
-    /// None yet. `pair` are any two hosts of the group.
+    /// None yet. `pair` is any two hosts of the group.
     pub(super) fn new(context: &GroupContext<'_>, pair: Pair, deadline: Option<Span>) -> Self {
         Self {
             plan: context.plan(0, pair),
@@ -73,7 +73,7 @@ impl Transfers {
         flow
     }
 
-    /// When no more begin.
+    /// The instant after which no more flows begin.
     pub(super) fn stop(&self) -> Time {
         self.plan.stop
     }
@@ -88,7 +88,7 @@ impl Transfers {
         self.open.is_empty()
     }
 
-    /// Writes down what has happened to a flow, and gives it.
+    /// Records the progress of a flow, and returns it.
     pub(super) fn handle(
         &mut self,
         now: Time,

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use incastle_driver::{Control, Failure, Watcher, run, run_many};
+use incastle_driver::{Control, Failure, Parallelism, Watcher, run, run_many};
 use incastle_experiment::Output;
 use incastle_scenario::Scenario;
 
@@ -35,7 +35,11 @@ fn the_number_of_threads_changes_nothing() {
     let with = |threads| {
         let controls = controls(all.len());
         let mut results = Results(vec![String::new(); all.len()]);
-        run_many(&all, threads, 1, &controls, &mut results);
+        let parallelism = Parallelism {
+            runs: threads,
+            threads_per_run: 1,
+        };
+        run_many(&all, parallelism, &controls, &mut results);
         results.0
     };
     let alone = with(1);
@@ -46,7 +50,7 @@ fn the_number_of_threads_changes_nothing() {
     );
 }
 
-/// Cancels everything at the first tick that finds the first two under way, however late they begin.
+/// Cancels everything at the first tick that finds the first two active, however late they begin.
 struct Impatient<'a> {
     controls: &'a [Control],
     interrupted: Vec<usize>,
@@ -82,7 +86,11 @@ fn a_cancelled_batch_hands_over_what_was_begun() {
         controls: &controls,
         interrupted: Vec::new(),
     };
-    run_many(&all, 2, 1, &controls, &mut watcher);
+    let parallelism = Parallelism {
+        runs: 2,
+        threads_per_run: 1,
+    };
+    run_many(&all, parallelism, &controls, &mut watcher);
     watcher.interrupted.sort_unstable();
     assert_eq!(watcher.interrupted, [0, 1], "the third never began");
 }

@@ -2,18 +2,18 @@
 //!
 //! Where nothing that happens to the packets before depends on the last one, the flow's time is a sum
 //! and maximum of that packet's times on links (it waits for the packet ahead, or the link for it), so
-//! that it grows with the packet's size, and its slope never falls: it is convex. Of a convex function
-//! three points on one line prove the line between the outer two. So of each number of packets some
-//! sizes are simulated, and what lies between them on a line follows.
+//! that it grows with the packet's size, and its slope never falls: it is convex. Three points of a convex
+//! function on one line prove the line between the outer two. So some sizes are simulated for each number of
+//! packets, and all sizes between them on a line follow.
 //!
-//! Leaves out: times of which a picosecond depends on rounding; the caller asks for whole picoseconds
+//! Leaves out: times that depend on rounding by a picosecond; the caller must have whole picoseconds
 //! per byte.
 
 use std::collections::BTreeMap;
 
 use incastle_units::Span;
 
-/// So many sizes of one number of packets are simulated before the two ends are, which lines need.
+/// Sizes of one number of packets that are simulated before the smallest and the largest, which lines need.
 const FEW: usize = 2;
 
 /// Times by size, for each number of packets.
@@ -27,7 +27,7 @@ pub(crate) struct Last {
 struct Sizes(Vec<(u64, Span)>);
 
 impl Last {
-    /// The time of a flow of so many bytes, in packets of so many; `simulate` gives that of any size.
+    /// The time of a flow of `bytes`, in packets of `payload`; `simulate` returns that of any size.
     pub(crate) fn time<E>(
         &mut self,
         bytes: u64,
@@ -72,7 +72,7 @@ impl Sizes {
         }
     }
 
-    /// The time that is known of a size: simulated, or on a line.
+    /// The known time of a size: simulated, or on a line.
     fn at(&self, last: u64) -> Option<Span> {
         match self.0.binary_search_by_key(&last, |point| point.0) {
             Ok(place) => Some(self.0[place].1),
@@ -117,7 +117,7 @@ mod tests {
 
     use super::*;
 
-    /// Times of 5, 4, 3, ... asked in turn; which sizes were simulated.
+    /// Times of 5, 4, 3, ... in turn; which sizes were simulated.
     fn asked(sizes: &[u64], time: impl Fn(u64) -> u64) -> Vec<u64> {
         let (mut last, mut simulated) = (Last::default(), Vec::new());
         for &bytes in sizes {

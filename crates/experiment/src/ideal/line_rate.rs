@@ -7,7 +7,7 @@
 //! Where packets of one transfer may take several paths at once (ECMP per packet or flowlet, routes that
 //! change with failures), only the hosts' own links are sure to carry all of them: there the switches'
 //! links cost their delay and one packet's transmission each, and never hold a packet up.
-//! Leaves out: handshakes, windows, jitter, and everybody else.
+//! Leaves out: handshakes, windows, jitter, and all other traffic.
 
 use std::collections::BTreeMap;
 
@@ -33,14 +33,14 @@ pub struct LineRate<'a> {
     kinds: BTreeMap<(usize, TransferKind), Option<Alone>>,
 }
 
-/// Which paths the packets of one transfer take.
+/// The paths that the packets of one transfer take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Spread {
-    /// One and the same.
+    /// A single path.
     One,
-    /// Any of the shortest.
+    /// Any of the shortest paths.
     Shortest,
-    /// Any, as links fail and come back.
+    /// Any path, as links fail and recover.
     Any,
 }
 
@@ -66,7 +66,7 @@ impl<'a> LineRate<'a> {
         }
     }
 
-    /// The ideal FCT of a transfer; absent for rounds, and where no path leads to its receiver.
+    /// The ideal FCT of a transfer; absent for rounds, and where its receiver is unreachable.
     pub fn time(&mut self, wanted: &Wanted) -> Option<Span> {
         let root = self.scenario.tables();
         let alone = self.kinds.entry((wanted.group, wanted.kind));
@@ -85,7 +85,7 @@ impl<'a> LineRate<'a> {
         u64::try_from(ps).ok().map(Span::from_ps)
     }
 
-    /// How long packets take from one host to another, in picoseconds.
+    /// The time of packets from one host to another, in picoseconds.
     fn across(&mut self, train: &Train, hosts: Pair) -> Option<u128> {
         let (up, first) = self.access(hosts.from)?;
         let End::Switch(first) = first else {
@@ -120,7 +120,7 @@ impl<'a> LineRate<'a> {
         Some(times.min()? + up.delay_ps() + down.delay_ps())
     }
 
-    /// A host's link, and what is at its other end.
+    /// A host's link, and the node at its other side.
     fn access(&self, host: usize) -> Option<(Access, End)> {
         let layout = self.scenario.layout();
         let link: &Link = layout.access(host)?;
@@ -133,7 +133,7 @@ impl<'a> LineRate<'a> {
     }
 }
 
-/// A host's own link.
+/// A host's access link.
 struct Access {
     rate: Rate,
     delay: Span,
@@ -174,7 +174,7 @@ impl Train {
         }
     }
 
-    /// How long they take over links of these rates, one after the other; propagation is not in it.
+    /// Their time over links of these rates, one after the other, without propagation.
     ///
     /// A packet begins on a link when it is there and the one before it is gone. The last one's end is thus
     /// a longest path: the first packet's transmissions up to a slowest link, all full packets there, one
@@ -196,8 +196,8 @@ impl Train {
         longest
     }
 
-    /// How long they take at least where they may overtake each other between the first link and the
-    /// last; the delay of the path between them is in it.
+    /// A lower bound of their time where they may overtake each other between the first link and the
+    /// last, with the delay of the path between them.
     fn at_least(&self, up: Rate, down: Rate, path: &Profile) -> u128 {
         let between = |bytes| -> u128 {
             let links = path.rates.iter().map(|rate| ps(bytes, *rate));

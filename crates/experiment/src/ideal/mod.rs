@@ -1,6 +1,6 @@
-//! Ideal flow completion times: how long a transfer would take with the network to itself.
+//! Ideal flow completion times: the duration of a transfer alone in the network.
 //!
-//! `Ideals` gives them for the result tables, by one of two definitions that `[measure] ideal` names:
+//! `Ideals` computes them for the result tables, by one of two definitions that `[measure] ideal` names:
 //! `line_rate` is the same for every transport and controller, and no transfer is faster; `own_transport`
 //! simulates the lone transfer under its own transport and controller.
 //! Leaves out: rounds, which are many transfers.
@@ -24,7 +24,7 @@ pub(crate) use last::Last;
 pub use line_rate::LineRate;
 pub use own_transport::OwnTransport;
 
-/// FCT over ideal FCT. Of whole picoseconds: a quotient of rounded seconds could be below 1.
+/// FCT over ideal FCT, in whole picoseconds: a quotient of rounded seconds could be below 1.
 pub fn slowdown(fct: Span, ideal: Span) -> f64 {
     fct.as_ps() as f64 / ideal.as_ps() as f64
 }
@@ -34,7 +34,7 @@ pub fn slowdown(fct: Span, ideal: Span) -> f64 {
 pub struct Wanted {
     /// The group's position in the scenario.
     pub group: usize,
-    /// What it is.
+    /// Its kind.
     pub kind: TransferKind,
     /// Its hosts.
     pub hosts: Pair,
@@ -56,7 +56,7 @@ impl<'a> Ideals<'a> {
         }
     }
 
-    /// The ideal FCT of a transfer; absent for rounds, and where it would never be complete.
+    /// The ideal FCT of a transfer; absent for rounds, and where it would never complete.
     pub(crate) fn time(&mut self, wanted: &Wanted) -> Result<Option<Span>, RunError> {
         match self {
             Self::LineRate(ideals) => Ok(ideals.time(wanted)),

@@ -4,10 +4,10 @@
 //! Each is simulated, by the same engine, transport and applications, on a copy of its path alone: its
 //! hosts, the switches between them and their links, as they are at the beginning. Transfers of one
 //! size on paths of one kind have one time. A long flow whose own link is its bottleneck sends without
-//! a pause once its window covers the path (`tail`): all longer ones follow from one a period long. Of
-//! those that differ in their last packet alone, most follow from a few (`last`).
-//! Leaves out: jitter of hosts, rates that change later, links that fail later, deadlines; of several paths of the fewest
-//! links the first is taken.
+//! a pause once its window covers the path (`tail`): all longer ones follow from one a period long. Most flows
+//! that differ in their last packet alone follow from a few (`last`).
+//! Leaves out: jitter of hosts, later rates and failures of links, deadlines, and all but the first of several
+//! shortest paths.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -28,7 +28,7 @@ use super::path::{PathCopy, PathKey, Switches};
 use super::tail::Tail;
 use super::{Last, Wanted};
 
-/// Events between two looks at the journal.
+/// Events between two checks of the journal.
 const SLICE: u64 = 64;
 
 /// The ideal FCTs of a scenario's transfers.
@@ -40,7 +40,7 @@ pub struct OwnTransport<'a> {
     classes: BTreeMap<(usize, TransferKind, PathKey), Class>,
     /// By hosts: the kind of their path.
     keys: BTreeMap<Pair, PathKey>,
-    /// By kind of path: the first hosts that were asked for.
+    /// By kind of path: the first hosts with such a path.
     alike: BTreeMap<PathKey, Pair>,
 }
 
@@ -50,7 +50,7 @@ struct Class {
     path: PathCopy,
     tail: Tail,
     last: Option<Last>,
-    /// By size, as far as they were simulated.
+    /// By size, as far as simulated.
     times: BTreeMap<u64, Option<Span>>,
 }
 
@@ -67,14 +67,14 @@ impl<'a> OwnTransport<'a> {
         }
     }
 
-    /// The first hosts that were asked for with a path like that between these: transfers between them
+    /// The first hosts with a path like that between these: transfers between them
     /// take the same times.
     pub fn alike(&mut self, hosts: Pair) -> Pair {
         let key = self.switches.key(&self.paths.path(hosts));
         *self.alike.entry(key).or_insert(hosts)
     }
 
-    /// The ideal FCT of a transfer; absent for rounds, and where it would never be complete.
+    /// The ideal FCT of a transfer; absent for rounds, and where it would never complete.
     pub fn time(&mut self, wanted: &Wanted) -> Result<Option<Span>, RunError> {
         let Self {
             scenario,
@@ -133,8 +133,8 @@ impl Class {
     }
 }
 
-/// Whether times of flows with one number of packets may lie on lines: TCP flows whose packets leave one
-/// by one whatever comes after them, never wait behind each other in a switch, and take whole picoseconds
+/// Whether times of flows with one number of packets may lie on lines. This holds for TCP flows whose packets leave
+/// one by one whatever follows, never queue behind each other in a switch, and take whole picoseconds
 /// per byte.
 fn has_lines(alone: &Alone, path: &PathCopy) -> bool {
     let Some(own) = path.rates().next() else {
@@ -153,7 +153,7 @@ fn is_whole(rate: Rate) -> bool {
     BYTE.is_multiple_of(rate.bits_per_second().max(1))
 }
 
-/// The time of a transfer of so many bytes, by simulation.
+/// The time of a transfer of `bytes`, by simulation.
 fn simulated(alone: &Alone, path: &PathCopy, bytes: u64) -> Result<Option<Span>, RunError> {
     let journal = Journal::default();
     let mut simulation = Simulation::new(path.network(), NoProbe);

@@ -1,4 +1,4 @@
-//! The copy of a path: two hosts and what lies between them.
+//! The copy of a path: two hosts, and the switches and links between them.
 
 use std::sync::Arc;
 
@@ -13,15 +13,15 @@ use incastle_scenario::topology::layout::{End, Layout, Link};
 use incastle_scenario::topology::pairs::Pair;
 use incastle_workload::Paths;
 
-/// What makes two paths alike: rates (bits per second) and delays (picoseconds) of their links, and
+/// The class of a path: rates (bits per second) and delays (picoseconds) of its links, and
 /// the parameters of the switches between them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PathKey {
     links: Vec<(u64, u64)>,
-    /// Of each switch the first one with the same parameters. Congestion points may be at some
-    /// ports only: there it is the switch itself.
+    /// For each switch the first one with the same parameters. If only some of its ports have congestion
+    /// points, it is the switch itself.
     switches: Vec<usize>,
-    /// Of each port that sends on this path, either way, the group that it belongs to.
+    /// For each port that sends on this path, in either direction, its group.
     ports: Vec<Option<usize>>,
 }
 
@@ -40,7 +40,7 @@ impl<'a> Switches<'a> {
         }
     }
 
-    /// What is told of a path from its last link to its first.
+    /// The description of a path from its last link to its first.
     pub(super) fn key(&self, path: &[&Link]) -> PathKey {
         let Self { layout, all } = self;
         let links = path.iter().rev();
@@ -157,7 +157,7 @@ impl PathCopy {
         links.map(|link| link.rate)
     }
 
-    /// Its delay, one way.
+    /// Its one-way delay.
     pub(super) fn delay(&self) -> Span {
         let mut delay = Span::ZERO;
         for link in &self.paths.layout().links {

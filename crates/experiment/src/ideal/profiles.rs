@@ -1,8 +1,8 @@
-//! What the shortest paths between two switches are like: the rates and delays of their links.
+//! The profiles of the shortest paths between two switches: rates and delays of their links.
 //!
 //! Paths of the fewest links over all links that are ever up in the run, each at the highest rate that it
-//! has there. Of paths that are alike one is kept, and none that another one beats at every link.
-//! Leaves out: the hosts' own links, and longer paths.
+//! has there. One of several equal paths is kept, and none that another one beats at every link.
+//! Leaves out: the access links of hosts, and longer paths.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,22 +19,22 @@ pub(super) struct Profile {
     pub(super) delay: Span,
 }
 
-/// More profiles than these between two switches become one that beats them all: no network that is
-/// built has as many, and the number could grow with 2 to the number of links.
+/// More profiles than these between two switches become one that beats them all. No real network
+/// has as many, and the number could grow with 2 to the number of links.
 const MOST: usize = 32;
 
 /// The profiles between the switches of a layout, found from one switch at a time.
 pub(super) struct Profiles {
-    /// By switch: the switch at the other end of a link, its highest rate, its delay.
+    /// By switch: the neighbor over a link, the link's highest rate, its delay.
     links: Vec<Vec<(usize, Rate, Span)>>,
-    /// By first switch, as far as they were asked for: of each last one the place in `sets`.
+    /// By first switch, as far as computed: for each last one the place in `sets`.
     from: BTreeMap<usize, Vec<Option<usize>>>,
     sets: Vec<Vec<Profile>>,
     places: BTreeMap<Vec<Profile>, usize>,
 }
 
 impl Profiles {
-    /// Of a run until `end`.
+    /// The profiles of a run until `end`.
     pub(super) fn new(layout: &Layout, end: Span) -> Self {
         let mut links = vec![Vec::new(); layout.switches.len()];
         for link in layout.links.iter().filter(|link| link.is_ever_up(end)) {
@@ -52,7 +52,7 @@ impl Profiles {
         }
     }
 
-    /// The profiles from one switch to another; none where no path leads there.
+    /// The profiles from one switch to another; none where it is unreachable.
     pub(super) fn between(&mut self, first: usize, last: usize) -> &[Profile] {
         if !self.from.contains_key(&first) {
             let sets = self.search(first).into_iter();
@@ -84,8 +84,7 @@ impl Profiles {
         (0..self.links.len()).all(|root| seen[root] || self.is_tree(root, &mut seen))
     }
 
-    /// Whether what hangs together with a switch that was not seen is a tree: as many links as switches
-    /// but one.
+    /// Whether the component of a switch that was not visited is a tree: one link less than switches.
     fn is_tree(&self, root: usize, seen: &mut [bool]) -> bool {
         let (mut switches, mut ends) = (0, 0);
         let mut edge = vec![root];

@@ -3,7 +3,7 @@
 //! Where no later link is slower than the sender's, packets of a flow alone never wait behind each
 //! other in a switch: nothing is marked or dropped, and no window ever shrinks. From the moment at
 //! which the sender's link is busy for some round trips, it stays so, and each further period of full
-//! packets takes the time that the link needs for it. What was observed is proved for no other case;
+//! packets takes the time that the link needs for it. Nothing is proved for other cases;
 //! there every size is simulated.
 
 use incastle_engine::core::{FlowIndex, HostIndex};
@@ -18,25 +18,25 @@ use incastle_scenario::language::Capacity;
 use incastle_scenario::language::flows::Size;
 use incastle_workload::{Alone, Journal, Stack};
 
-/// Flows of at most this are simulated without a look at the tail.
+/// Flows of at most this size are simulated without a tail.
 const SHORT: u64 = 32_768;
 
-/// Periods of more packets than these, which odd rates have, are not looked for.
+/// The maximum of packets in a period; odd rates would need more.
 const LONGEST_PERIOD: u64 = 64;
 
 /// Round trips without a pause that count as the tail.
 const ROUND_TRIPS: u64 = 3;
 
-/// Events between two looks.
+/// Events between two checks.
 const SLICE: u64 = 4_096;
 
-/// A flow that is not steady by then (a window below the path's product, say) has no tail.
+/// A flow that is not steady by then (a window below the path's bandwidth-delay product, say) has no tail.
 const MOST_LOOKS: u32 = 256;
 
 /// The tail of the flows of a class.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) enum Tail {
-    /// Nobody has asked yet.
+    /// Not computed yet.
     #[default]
     Unknown,
     /// There is none.
@@ -130,20 +130,27 @@ fn lcm(a: u64, b: u64) -> Option<u64> {
     (a / common).checked_mul(b)
 }
 
-/// Keeps what a host is handed: when, and how many bytes in all.
+/// A delivery to the application, with the sum of bytes so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Delivery {
+    at: Time,
+    bytes: u64,
+}
+
+/// Records the deliveries at a host.
 #[derive(Default)]
-struct Deliveries(Vec<(Time, u64)>);
+struct Deliveries(Vec<Delivery>);
 
 impl PrefetchHints for Deliveries {}
 
 impl Probe for Deliveries {
     fn delivered(&mut self, _: FlowIndex, _: HostIndex, at: Time, bytes: Bytes) {
-        let before = self.0.last().map_or(0, |(_, bytes)| *bytes);
-        self.0.push((at, before + bytes.count()));
+        let bytes = self.0.last().map_or(0, |last| last.bytes) + bytes.count();
+        self.0.push(Delivery { at, bytes });
     }
 }
 
-/// Lets a flow without end run until it has sent without a pause for so long.
+/// Simulates a flow without end until it has sent without a pause for `busy`.
 fn observe(alone: &Alone, path: &PathCopy, period: Period, busy: Span) -> Result<Tail, RunError> {
     let journal = Journal::default();
     let mut simulation = Simulation::new(path.network(), Deliveries::default());
@@ -164,22 +171,25 @@ fn observe(alone: &Alone, path: &PathCopy, period: Period, busy: Span) -> Result
     Ok(Tail::Absent)
 }
 
-/// The bytes from which on all deliveries come period by period, if that has lasted for `busy`.
-fn steady_from(deliveries: &[(Time, u64)], period: Period, busy: Span) -> Option<u64> {
-    let &(last, _) = deliveries.last()?;
+/// The bytes after which all deliveries are periodic, if that has lasted for `busy`.
+fn steady_from(deliveries: &[Delivery], period: Period, busy: Span) -> Option<u64> {
+    let last = deliveries.last()?.at;
     let mut from = None;
     let mut later = deliveries.len();
-    for &(at, bytes) in deliveries.iter().rev() {
-        if at.saturating_add(period.span) > last {
+    for &delivery in deliveries.iter().rev() {
+        if delivery.at.saturating_add(period.span) > last {
             continue;
         }
-        let next = (at.saturating_add(period.span), bytes + period.bytes);
+        let next = Delivery {
+            at: delivery.at.saturating_add(period.span),
+            bytes: delivery.bytes + period.bytes,
+        };
         later = deliveries[..later].partition_point(|one| *one < next) + 1;
         if deliveries.get(later - 1) != Some(&next) {
             break;
         }
-        from = Some((at, bytes));
+        from = Some(delivery);
     }
-    let (at, bytes) = from?;
-    (last.saturating_since(at) >= busy).then_some(bytes)
+    let from = from?;
+    (last.saturating_since(from.at) >= busy).then_some(from.bytes)
 }

@@ -1,5 +1,5 @@
-//! The memory that a run will take, from the scenario alone: what flows offer, as far as the receivers'
-//! links carry it, times what is kept of each packet, flow and sample.
+//! The memory that a run will take, from the scenario alone: the offered load, as far as the receivers'
+//! links carry it, times the records of each packet, flow and sample.
 //!
 //! Leaves out: losses (fewer or more packets), timeouts, notifications of QCN; flows of random sizes count
 //! with the mean.
@@ -17,7 +17,7 @@ use incastle_scenario::topology::pairs::GroupHosts;
 
 /// Ports that a packet and its acknowledgement cross in a star.
 const CROSSED: f64 = 4.0;
-/// Events that are recorded of a packet and its acknowledgement.
+/// Events recorded for a packet and its acknowledgement.
 const EVENTS: f64 = 8.0;
 
 /// The memory that a run will take by the time its tables are made.
@@ -57,8 +57,8 @@ pub fn expected(scenario: &Scenario) -> Memory {
     memory
 }
 
-/// The memory that is certain to be taken, by the network and the flows that do not come by chance, in so many
-/// parts that each have all of it.
+/// The memory that a run certainly takes, for the network and the flows that are not random, in `parts`
+/// partitions that each have all of it.
 pub fn at_start(scenario: &Scenario, parts: usize) -> Memory {
     let mut memory = of_network(scenario, parts);
     let groups = scenario.tables().flows.iter().map(|(_, group)| group);
@@ -95,7 +95,7 @@ fn captured(capture: &Capture) -> f64 {
     }
 }
 
-/// What a group of flows offers to the network.
+/// The offered load of a group of flows.
 struct Offer {
     flows: f64,
     transfers: f64,
@@ -122,9 +122,9 @@ impl Offer {
     }
 }
 
-/// What bounds the work of a group.
+/// The bounds of a group's work.
 struct Around {
-    /// How long it goes on.
+    /// Its duration.
     seconds: f64,
     senders: f64,
     receivers: f64,
@@ -132,7 +132,7 @@ struct Around {
     /// Bytes that the access links of its receivers carry in a second, and in all that time.
     capacity: f64,
     carried: f64,
-    /// Whether each answer is kept.
+    /// Whether each response is stored.
     answers: bool,
 }
 
@@ -218,7 +218,7 @@ impl Around {
         }
     }
 
-    /// The same of workloads that go on when something has arrived.
+    /// The same for workloads that continue after an arrival.
     fn closed_loop(&self, workload: &Workload) -> (f64, f64, f64) {
         match workload {
             Workload::BarrierIncast(one) => {
@@ -265,7 +265,7 @@ impl Around {
         }
     }
 
-    /// Application bytes of one server's answer.
+    /// Application bytes of one server's response.
     fn answer(&self, unit: Option<Bytes>, total: Option<Bytes>) -> f64 {
         let servers = (self.pairs / self.receivers).max(1.0);
         match (unit, total) {
@@ -274,7 +274,7 @@ impl Around {
         }
     }
 
-    /// Requests of all clients, each with its answers, in rounds or so many per second of each client.
+    /// Requests of all clients, each with its responses, in rounds or at a rate per client.
     fn rounds(
         &self,
         answer: f64,
@@ -306,7 +306,7 @@ fn capacity(layout: &Layout, hosts: &[usize]) -> f64 {
     links.map(|link| link.rate.bytes_per_second_lossy()).sum()
 }
 
-/// How many times as many packets there are as full ones would be.
+/// The number of packets over that of full ones.
 fn padding(message: Message, payload: Bytes) -> f64 {
     match message {
         Message::Packet => 1.0,

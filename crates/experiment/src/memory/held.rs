@@ -1,4 +1,4 @@
-//! What a run has recorded so far, and what that will still take: room for the lists to grow, and their
+//! The memory of a run's records so far, and of their growth: lists that double, and
 //! tables.
 
 use incastle_engine::flow::FlowRecord;
@@ -10,10 +10,10 @@ use incastle_engine::probe::{
 use super::{Kept, Memory};
 use incastle_workload::{FlowNote, TransferNote};
 
-/// Rows that may be added to one list before anybody looks again.
+/// Rows that may be added to one list before the next check.
 const UNTIL_NEXT_LOOK: usize = 1_000_000;
 
-/// The lists of a run that grow.
+/// The growing lists of a run.
 pub(crate) struct Lists<'a> {
     pub(crate) recorder: &'a Recorder,
     pub(crate) flows: usize,
@@ -21,11 +21,11 @@ pub(crate) struct Lists<'a> {
     pub(crate) flow_room: usize,
     pub(crate) flow_notes: &'a Vec<FlowNote>,
     pub(crate) transfers: &'a Vec<TransferNote>,
-    /// Bytes that are kept of a frame at the most.
+    /// The maximum of bytes stored of a frame.
     pub(crate) snap: u64,
 }
 
-/// What is kept, tables included, and how many bytes of that are still to be taken.
+/// Bytes of all records, tables included, and how many of them are still to be taken.
 pub(crate) fn held(lists: &Lists<'_>) -> (Memory, u64) {
     let recorder = lists.recorder;
     let mut held = Held::default();
@@ -61,9 +61,9 @@ const BIN: u64 = 24;
 #[derive(Default)]
 struct Held {
     memory: Memory,
-    /// What making the tables takes.
+    /// Bytes to make the tables.
     tables: u64,
-    /// What lists take that have to grow soon: they double.
+    /// Bytes of lists that double soon.
     growth: u64,
 }
 
@@ -79,7 +79,7 @@ impl Held {
     }
 }
 
-/// What a list takes when it has to grow, if that may be soon.
+/// Bytes of a list's next growth, if that may be soon.
 fn doubled<T>(list: &Vec<T>) -> u64 {
     let soon = list.len() + UNTIL_NEXT_LOOK >= list.capacity();
     if soon {

@@ -1,7 +1,7 @@
-//! What a run keeps in memory: estimated before it starts (`expected`), counted while it goes on (`held`).
+//! The memory of a run's records: estimated before it starts (`expected`), counted while it runs (`held`).
 //!
-//! Leaves out: how much memory is free, which the outermost module looks up; what the interpreter and its
-//! libraries take for themselves; packets on their way, which are few beside all that is kept.
+//! Leaves out: the free memory (`incastle-driver`), the memory of the interpreter and its
+//! libraries, and packets in flight, which are few against the records.
 
 mod expected;
 mod held;
@@ -14,7 +14,7 @@ pub use expected::at_start;
 pub use expected::expected;
 pub(crate) use held::{Lists, held};
 
-/// What memory is taken for.
+/// The purposes of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kept {
     /// Hosts with their links.
@@ -56,7 +56,7 @@ impl Kept {
             Self::Windows | Self::Dcudp | Self::Qcn => 170,
             Self::Timeouts => 200,
             Self::Events => 580,
-            // And what is kept of the frame.
+            // Plus the stored bytes of the frame.
             Self::Captures => 120,
         }
     }
@@ -78,7 +78,7 @@ impl Kept {
         }
     }
 
-    /// What to reduce.
+    /// The remedy.
     const fn remedy(self) -> &'static str {
         match self {
             Self::Hosts => "a smaller network",
@@ -99,7 +99,7 @@ impl Kept {
     }
 }
 
-/// Memory by what it is for.
+/// Memory by purpose.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Memory {
     items: Vec<Item>,
@@ -113,7 +113,7 @@ struct Item {
 }
 
 impl Memory {
-    /// So many of a kind, and so many bytes for each beyond what they usually are.
+    /// Adds `count` of a kind, each with `further` bytes beyond its usual size.
     fn add(&mut self, kept: Kept, count: u64, further: u64) {
         self.enter(
             kept,
@@ -140,7 +140,7 @@ impl Memory {
         items.map(|item| item.bytes).sum()
     }
 
-    /// What it is for, the most first; small parts are left out.
+    /// Its purposes, the largest first; small ones are left out.
     fn largest(&self) -> Vec<Item> {
         let mut items = self.items.clone();
         items.sort_by_key(|item| std::cmp::Reverse(item.bytes));
@@ -149,14 +149,14 @@ impl Memory {
         items.into_iter().filter(worth_telling).collect()
     }
 
-    /// What to reduce.
+    /// The remedy.
     pub fn remedy(&self) -> &'static str {
         let largest = self.largest();
         largest.first().map_or("", |item| item.kept.remedy())
     }
 }
 
-/// What takes less than one part in so many is not worth a word.
+/// A purpose below one part in this many is left out.
 const SMALL_SHARE: u64 = 20;
 
 /// "9.1 GB for 100,000,000 samples of queues, 1.2 GB for 1,000 hosts".
@@ -186,7 +186,7 @@ impl fmt::Display for Size {
     }
 }
 
-/// A number with its digits in groups.
+/// A number with thousands separators.
 struct Grouped(u64);
 
 impl fmt::Display for Grouped {
@@ -202,12 +202,12 @@ impl fmt::Display for Grouped {
     }
 }
 
-/// Less memory is free than is asked for.
+/// Less memory is free than required.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shortage {
     /// Bytes that are free.
     pub free: u64,
-    /// What limits them.
+    /// The limit's name.
     pub limit: &'static str,
 }
 
@@ -217,20 +217,20 @@ impl fmt::Display for Shortage {
     }
 }
 
-/// A run that was ended, or not begun, because its memory would not have been enough.
+/// A run that was ended, or not begun, because its memory would not suffice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "out of memory {}: records and tables need {} more, {shortage}; in all {memory}; to reduce that: {}",
     Place(*at), Size(*more), memory.remedy()
 )]
 pub struct OutOfMemory {
-    /// How far the run had come.
+    /// The progress of the run.
     pub at: Time,
     /// The bytes that it still needs.
     pub more: u64,
-    /// All that it keeps, tables included.
+    /// Bytes of all its records, tables included.
     pub memory: Memory,
-    /// How much there was.
+    /// The free memory.
     pub shortage: Shortage,
 }
 

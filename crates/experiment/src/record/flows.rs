@@ -1,4 +1,4 @@
-//! The flows of a finished run: what the engine has counted and what applications have noted of each.
+//! The flows of a finished run: the engine's counters and the applications' notes of each.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ use incastle_scenario::Scenario;
 use incastle_scenario::language::selection::Name;
 use incastle_workload::{FlowNote, Notes, TransferKind, TransferNote};
 
-/// The flows that were opened, in the order of the table. A run may have millions: what a flow is known
-/// by is kept once, and looked up.
+/// The flows that were opened, in the order of the table. A run may have millions: their identity is
+/// stored once.
 pub(crate) struct Flows {
     notes: Vec<FlowNote>,
-    /// By row: when the last byte of a finite flow arrived.
+    /// By row: the arrival of the last byte of a finite flow.
     completed: Vec<Option<Time>>,
     /// By the engine's index.
     records: Vec<FlowRecord>,
@@ -26,7 +26,7 @@ pub(crate) struct Flows {
     hosts: Vec<Arc<str>>,
 }
 
-/// What connections of any kind count when they repair and slow down.
+/// The counters of repairs and reductions, of connections of any kind.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Repair {
     pub(crate) retransmissions: u64,
@@ -51,7 +51,7 @@ impl Repair {
     }
 }
 
-/// What is known of a flow.
+/// The record of a flow.
 pub(crate) struct FlowRow<'a> {
     pub(crate) note: &'a FlowNote,
     pub(crate) record: &'a FlowRecord,
@@ -75,14 +75,14 @@ impl FlowRow<'_> {
         }
     }
 
-    /// Packets that the sender has sent; of UDT those with data, not its answers to ACKs.
+    /// Packets that the sender has sent; for UDT data packets, without ACK2.
     pub(crate) fn packets(&self) -> u64 {
         let sender = self.sender();
         let data = sender.udt.as_ref().map(|udt| udt.stats.packets_sent);
         data.unwrap_or(sender.packets_sent)
     }
 
-    /// Whether packets of it were dropped.
+    /// Whether any of its packets was dropped.
     pub(crate) fn has_lost(&self) -> bool {
         self.record.dropped > 0
     }
@@ -99,7 +99,7 @@ impl FlowRow<'_> {
         }
     }
 
-    /// The host at one end.
+    /// The host of one endpoint.
     pub(crate) fn host(&self, side: Side) -> Arc<str> {
         match side {
             Side::Initiator => self.host_name(self.record.from),
@@ -158,8 +158,7 @@ impl FlowRow<'_> {
 }
 
 impl Flows {
-    /// The flows of a run, from what the engine has counted (`records`) and what applications have
-    /// noted.
+    /// The flows of a run, from the engine's counters (`records`) and the applications' notes.
     pub(crate) fn new(
         scenario: &Scenario,
         network: &Network,
@@ -227,12 +226,12 @@ impl Flows {
         self.notes.iter().map(|note| self.row(note.flow))
     }
 
-    /// How many there are.
+    /// Their number.
     pub(crate) fn len(&self) -> usize {
         self.notes.len()
     }
 
-    /// What all their ends have counted.
+    /// The counters of all their endpoints.
     pub(crate) fn ends(&self) -> impl Iterator<Item = &EndpointCounters> {
         let records = self.records.iter();
         records.flat_map(|record| [&record.initiator, &record.responder])

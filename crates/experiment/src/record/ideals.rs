@@ -11,9 +11,9 @@ use crate::notes::Note;
 
 /// Ideal FCTs by transfer.
 pub(crate) struct IdealTimes {
-    /// None from the first on whose ideal could not be found.
+    /// None from the first one without an ideal FCT on.
     pub(crate) times: Vec<Option<Span>>,
-    /// Why it could not.
+    /// The reason for the first absence.
     pub(crate) failure: Option<Note>,
 }
 
@@ -45,7 +45,7 @@ impl IdealTimes {
                 },
                 bytes: row.bytes,
             });
-            // A controller that fails while alone ends the overseer's patience, and its time is void.
+            // A controller that fails while alone ends the search, and its time is void.
             let goes_on = goes_on();
             match found {
                 Ok(found) if goes_on => *time = found,

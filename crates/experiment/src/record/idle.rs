@@ -1,4 +1,4 @@
-//! How long the links to receivers were idle, from the silences that the recorder has kept.
+//! Idle times of the links to receivers, from the silences in the recorder.
 //!
 //! A link is idle from the arrival of one packet to the moment at which the next one begins to arrive,
 //! where that next one is taken for a full packet; gaps of less than two full packets do not count.
@@ -7,11 +7,18 @@
 use incastle_engine::probe::Silence;
 use incastle_units::{Span, Time};
 
+/// A period of time.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Period {
+    pub(crate) from: Time,
+    pub(crate) to: Time,
+}
+
 /// The idle times of one host's link.
 #[derive(Default)]
 pub(crate) struct Idle {
     /// In order of time; they do not overlap.
-    periods: Vec<(Time, Time)>,
+    periods: Vec<Period>,
     /// Idle time before each of them.
     before: Vec<Span>,
 }
@@ -29,19 +36,19 @@ impl Idle {
     }
 
     fn push(&mut self, from: Time, to: Time) {
-        let last = self.periods.last().map_or(Time::ZERO, |(_, to)| *to);
+        let last = self.periods.last().map_or(Time::ZERO, |period| period.to);
         assert!(last <= from && from <= to, "idle times do not overlap");
         self.before.push(self.until(Time::NEVER));
-        self.periods.push((from, to));
+        self.periods.push(Period { from, to });
     }
 
     /// The idle time from the beginning of the run to `at`.
     fn until(&self, at: Time) -> Span {
-        let begun = self.periods.partition_point(|(from, _)| *from < at);
+        let begun = self.periods.partition_point(|period| period.from < at);
         match begun.checked_sub(1) {
             None => Span::ZERO,
             Some(last) => {
-                let (from, to) = self.periods[last];
+                let Period { from, to } = self.periods[last];
                 self.before[last] + (to.min(at) - from)
             }
         }
@@ -55,17 +62,16 @@ impl Idle {
         idle
     }
 
-    /// The idle time within each of these waits; where several of them overlap, each has an equal
-    /// part. In seconds.
-    pub(crate) fn shared(&self, waits: &[(Time, Time)]) -> Vec<f64> {
-        // At each instant: the waits that begin less those that end.
+    /// The idle time within each of these waits, in seconds; waits that overlap share it equally.
+    pub(crate) fn shared(&self, waits: &[Period]) -> Vec<f64> {
+        // At each instant: the waits that begin minus those that end.
         let mut turns: Vec<(Time, i64)> = Vec::with_capacity(2 * waits.len());
-        for &(from, to) in waits {
+        for &Period { from, to } in waits {
             assert!(from <= to, "a wait has a length");
             turns.extend([(from, 1), (to, -1)]);
         }
         turns.sort_unstable();
-        // What one who waited from the beginning on would have by each instant.
+        // By each instant: the share of a wait since the beginning of the run.
         let mut parts: Vec<(Time, f64)> = Vec::with_capacity(turns.len());
         let (mut waiting, mut part, mut since) = (0_i64, 0.0, Time::ZERO);
         for (at, change) in turns {
@@ -82,7 +88,9 @@ impl Idle {
             let place = parts.partition_point(|(known, _)| *known < at);
             parts[place].1
         };
-        let shares = waits.iter().map(|&(from, to)| part_at(to) - part_at(from));
+        let shares = waits
+            .iter()
+            .map(|&Period { from, to }| part_at(to) - part_at(from));
         shares.collect()
     }
 }
@@ -126,7 +134,10 @@ mod tests {
         // Alone from 0 to 20: 10 us of idleness. Two from 20 to 30: 10 us, 5 for each. Three from 50 to
         // 55: 5 us; two from 55 to 60: 5 us.
         let waits = [(0, 40), (20, 55), (45, 70), (50, 70)];
-        let waits = waits.map(|(from, to)| (at(from), at(to)));
+        let waits = waits.map(|(from, to)| Period {
+            from: at(from),
+            to: at(to),
+        });
         let shares = idle().shared(&waits);
         let expected = [
             10.0 + 5.0,

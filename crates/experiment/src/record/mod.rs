@@ -1,6 +1,6 @@
-//! What a finished run leaves: all that its totals, tables, notes and captures are made from.
+//! The record of a finished run: the input of its totals, tables, notes and captures.
 //!
-//! `flows`, `rounds`, `timeouts`, `idle` and `ideals` are found once, for several tables.
+//! `flows`, `rounds`, `timeouts`, `idle` and `ideals` are computed once, for several tables.
 
 pub(crate) mod flows;
 pub(crate) mod ideals;
@@ -49,7 +49,7 @@ impl Interval {
     }
 }
 
-/// How a run went through its stages.
+/// The stages of a run.
 pub struct Passed {
     /// The measured interval.
     pub interval: Interval,
@@ -57,11 +57,11 @@ pub struct Passed {
     pub accepted: [Vec<Bytes>; 2],
     /// Whether the overseer ended it.
     pub interrupted: bool,
-    /// Whether it was to end with its work, and met the limit instead.
+    /// Whether it should end with its work, and reached the limit instead.
     pub met_limit: bool,
 }
 
-/// What the engine knows in the end.
+/// The engine's records at the end.
 pub(crate) struct Finished {
     digest: u64,
     now: Time,
@@ -72,7 +72,7 @@ pub(crate) struct Finished {
 }
 
 impl Finished {
-    /// Of the simulations of all parts, whose records are joined.
+    /// The joined records of all partitions.
     pub(crate) fn new(
         parts: Vec<Simulation<Recorder>>,
         join: impl FnOnce(Vec<Recorder>, &Network) -> Recorder,
@@ -120,25 +120,25 @@ pub(crate) struct Record<'a> {
     /// Bytes that each port had accepted at the beginning and the end of the interval.
     pub(crate) accepted: [Vec<Bytes>; 2],
     pub(crate) interrupted: bool,
-    /// Whether it was to end with its work, and met the limit instead.
+    /// Whether it should end with its work, and reached the limit instead.
     pub(crate) met_limit: bool,
     pub(crate) counted: incastle_engine::Totals,
     pub(crate) network: Network,
     pub(crate) recorder: Recorder,
     pub(crate) flows: Flows,
     pub(crate) transfers: Vec<TransferNote>,
-    /// Absent where no group has any.
+    /// Absent without rounds.
     pub(crate) rounds: Option<Rounds>,
     /// By host; absent where it was not measured.
     pub(crate) idle: Option<Vec<Idle>>,
     /// Absent where they were not measured.
     pub(crate) timeouts: Option<Timeouts>,
-    /// Absent where they are not asked for.
+    /// Absent where they are not requested.
     pub(crate) ideals: Option<IdealTimes>,
 }
 
 impl<'a> Record<'a> {
-    /// The record of a run that went through its stages.
+    /// The record of a run after its stages.
     pub(crate) fn new(
         scenario: &'a Scenario,
         passed: Passed,
@@ -203,7 +203,7 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// The same with ideal FCTs, where they are asked for. The overseer may end the search.
+    /// The same with ideal FCTs, where they are requested. The overseer may end the search.
     pub(crate) fn with_ideals(mut self, overseer: &dyn Overseer) -> Self {
         let goes_on = || !self.interrupted && overseer.goes_on(self.now);
         self.ideals = self
@@ -213,7 +213,7 @@ impl<'a> Record<'a> {
         self
     }
 
-    /// What was to be recorded.
+    /// The settings of the records.
     pub(crate) fn measure(&self) -> &'a Measure {
         &self.scenario.tables().measure
     }

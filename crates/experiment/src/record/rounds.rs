@@ -1,4 +1,4 @@
-//! The rounds of a finished run: what each request to several servers came to.
+//! The rounds of a finished run: the result of each request to several servers.
 
 use std::collections::BTreeMap;
 
@@ -13,10 +13,10 @@ use incastle_workload::{TransferKind, TransferNote};
 /// The rounds of a run, by group, then by client, then in order of time.
 pub(crate) struct Rounds {
     rows: Vec<Round>,
-    /// By group: whether all its flows make the same rounds, as in an all-reduce.
+    /// By group: whether all its flows share the same rounds, as in an all-reduce.
     together: Vec<bool>,
-    /// By group and the client's host: the places of the client's rows. Of an incast the client is the
-    /// receiver; who is together has none.
+    /// By group and the client's host: the indices of the client's rows. The client of an incast is the
+    /// receiver; flows that share rounds have none.
     clients: BTreeMap<(usize, Option<HostIndex>), (usize, usize)>,
 }
 
@@ -90,7 +90,7 @@ impl Rounds {
         Some(all)
     }
 
-    /// Whose rounds a flow belongs to.
+    /// The client whose rounds a flow belongs to.
     fn client(&self, flow: &FlowRow<'_>) -> (usize, Option<HostIndex>) {
         let group = flow.note.group;
         let host = (!self.together[group]).then(|| flow.receiver_host());
@@ -107,8 +107,8 @@ impl Rounds {
         (!self.together[round.group]).then(|| flows.row(round.flow).receiver_host())
     }
 
-    /// The place of the round under way on a flow at an instant (of several the first, whose answers
-    /// go before the others'), or the last one before.
+    /// The index of the active round on a flow at an instant, or of the last one before. If there are several, it
+    /// is the first, whose responses leave first.
     pub(crate) fn at(&self, flow: &FlowRow<'_>, at: Time) -> Option<usize> {
         let &(first, end) = self.clients.get(&self.client(flow))?;
         let begun = self.rows[first..end].partition_point(|round| round.started <= at);
@@ -124,20 +124,20 @@ impl Rounds {
         Some(place)
     }
 
-    /// The number of the round at a place.
+    /// The number of the round at an index.
     pub(crate) fn number(&self, place: usize) -> u64 {
         self.rows[place].number
     }
 }
 
-/// When the last answer of a round is wanted.
+/// The deadline of the last response of a round.
 fn deadline(scenario: &Scenario, note: &TransferNote) -> Option<Time> {
     let (_, group) = &scenario.tables().flows[note.group];
     Some(note.started.saturating_add(group.workload.deadline()?))
 }
 
 impl Round {
-    /// Bits of all answers over the time that they took.
+    /// Bits of all responses over their time.
     pub(crate) fn goodput(&self) -> f64 {
         let span = self
             .completed

@@ -1,6 +1,6 @@
-//! The retransmission timeouts of a finished run: each, what was lost before it, and what it cost.
+//! The retransmission timeouts of a finished run, with the losses before each and its cost.
 //!
-//! The kind is the sender's own view. Beside it stands what the network knows: where the segment that
+//! The kind is the sender's own view. The network's view completes it: where the segment that
 //! the sender missed first was dropped, the last time it was sent, and how many of the outstanding
 //! segments were dropped.
 //! Leaves out: segments that were dropped, sent again and reported by SACK; they count as dropped.
@@ -13,7 +13,7 @@ use incastle_transport::tcp::TimeoutReport;
 use incastle_units::Time;
 
 use super::flows::Flows;
-use super::idle::Idle;
+use super::idle::{Idle, Period};
 use super::rounds::Rounds;
 
 /// The timeouts of a run, in order of time.
@@ -23,19 +23,19 @@ pub(crate) struct Timeouts {
 
 /// One of them.
 pub(crate) struct Row {
-    /// Its place among the recorder's timeouts.
+    /// Its index in the recorder's timeouts.
     pub(crate) place: usize,
     pub(crate) cause: Cause,
-    /// The place of the round in its table.
+    /// The index of the round in its table.
     pub(crate) round: Option<usize>,
     /// Absent where it was not measured.
     pub(crate) idle_s: Option<f64>,
 }
 
-/// What the network has done to a sender.
+/// The losses of a sender.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Cause {
-    /// Where the last transmission of the first missing segment was dropped, if it was.
+    /// The port that dropped the last transmission of the first missing segment, if one did.
     pub(crate) port: Option<PortIndex>,
     /// Outstanding segments that were dropped.
     pub(crate) dropped: u64,
@@ -73,7 +73,7 @@ impl Timeouts {
         &self.rows
     }
 
-    /// The number of timeouts in each of so many rounds.
+    /// The number of timeouts in each of `rounds` rounds.
     pub(crate) fn by_round(&self, rounds: usize) -> Vec<u64> {
         let mut counts = vec![0; rounds];
         for round in self.rows.iter().filter_map(|row| row.round) {
@@ -92,7 +92,7 @@ impl Timeouts {
 fn causes(recorder: &Recorder) -> Vec<Cause> {
     assert!(recorder.losses.is_sorted_by_key(|loss| loss.at));
     assert!(recorder.timeouts.is_sorted_by_key(|timeout| timeout.at));
-    // Losses of each end that has sent, those that may still be outstanding.
+    // Losses of each sending endpoint, those that may still be outstanding.
     let mut open: BTreeMap<EndpointIndex, Vec<&Loss>> = BTreeMap::new();
     let mut losses = recorder.losses.iter().peekable();
     let mut causes = Vec::with_capacity(recorder.timeouts.len());
@@ -107,7 +107,7 @@ fn causes(recorder: &Recorder) -> Vec<Cause> {
     causes
 }
 
-/// The cause of one timeout, from the losses of its end; those that were repaired are forgotten.
+/// The cause of one timeout, from the losses of its endpoint; repaired ones are dropped.
 fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
     if report.max == 0 {
         // A SYN, which lies before the first byte.
@@ -116,7 +116,7 @@ fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
             dropped: u64::from(!losses.is_empty()),
         };
     }
-    // By offset the port of the last loss; a segment is cut the same way whenever it is sent.
+    // By offset the port of the last loss; retransmissions keep the boundaries of segments.
     let mut outstanding = BTreeMap::new();
     losses.retain(|loss| {
         let place = report.outstanding(loss.lost.seq as u32);
@@ -137,15 +137,15 @@ fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
     }
 }
 
-/// Whether it was the last transmission of the first missing segment that was lost: where it was not,
-/// the segment was on its way, and the timer too impatient.
+/// Whether the last transmission of the first missing segment was lost. If it was not,
+/// the segment was in flight, and the timeout spurious.
 fn is_last(report: &TimeoutReport, loss: &Loss) -> bool {
     report
         .head_repeated
         .is_none_or(|repeated| loss.lost.sent == repeated)
 }
 
-/// Of each timeout the part of its wait in which the link to the receiver of the flow's data was idle.
+/// The part of each timeout's wait in which the link to the data's receiver was idle.
 fn idle_shares(recorder: &Recorder, flows: &Flows, idle: &[Idle]) -> Vec<Option<f64>> {
     let mut by_host: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (place, timeout) in recorder.timeouts.iter().enumerate() {
@@ -157,9 +157,12 @@ fn idle_shares(recorder: &Recorder, flows: &Flows, idle: &[Idle]) -> Vec<Option<
         let wait = |place: &usize| {
             let Timeout { at, report, .. } = &recorder.timeouts[*place];
             let waited = report.waited.min(*at - Time::ZERO);
-            (*at - waited, *at)
+            Period {
+                from: *at - waited,
+                to: *at,
+            }
         };
-        let waits: Vec<(Time, Time)> = places.iter().map(wait).collect();
+        let waits: Vec<Period> = places.iter().map(wait).collect();
         for (place, share) in places.into_iter().zip(idle[host].shared(&waits)) {
             shares[place] = Some(share);
         }

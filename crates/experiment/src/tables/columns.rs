@@ -1,4 +1,4 @@
-//! How a table is put together from rows.
+//! Builds a table from rows.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use incastle_units::Time;
 
 use crate::output::{Column, Table};
 
-/// What a sampling is asked for, if it is on.
+/// The setting of a sampling, if it is on.
 pub(super) fn asked<T>(sampling: &Sampling<T>) -> Option<&T> {
     match sampling {
         Sampling::On(asked) => Some(asked),
@@ -33,7 +33,7 @@ pub(super) fn table(name: &str, columns: Vec<(&str, Column)>) -> Table {
     }
 }
 
-/// A column of whole numbers, of numbers, of texts, from rows.
+/// A column of whole numbers, of numbers, of strings, from rows.
 pub(super) fn whole<R>(rows: &[R], value: impl Fn(&R) -> u64) -> Column {
     Column::U64(rows.iter().map(value).collect())
 }

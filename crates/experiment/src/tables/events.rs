@@ -1,7 +1,7 @@
-//! The table `events`: everything that happened to the flows that are recorded, in order.
+//! The table `events`: all events of the recorded flows, in order.
 //!
-//! One row per event; which columns have a value depends on the event (docs/explain.md). Leaves out:
-//! what nobody needs to tell why a flow took its time, such as windows that grow.
+//! One row per event; its columns depend on the event (docs/explain.md). Leaves out: events without effect on
+//! the FCT, such as growing windows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::output::Table;
 use crate::record::Record;
 use crate::record::flows::Flows;
 
-/// What an event says beside its time, its end and its packet; NaN where there is nothing to say.
+/// The fields of an event besides time, endpoint and packet; NaN where there is none.
 struct Said {
     event: &'static str,
     port: Option<PortIndex>,
@@ -101,7 +101,7 @@ impl Said {
         }
     }
 
-    /// Of an event inside an end.
+    /// The fields of an event inside an endpoint.
     fn at_end(kind: &EventKind) -> Self {
         match *kind {
             EventKind::Written(bytes) => Self {
@@ -171,7 +171,7 @@ const fn of_drop(cause: DropCause) -> &'static str {
     }
 }
 
-/// A row: an event, and what it says.
+/// A row: an event with its fields.
 type Row<'a> = (&'a RecordedEvent, Said);
 
 /// The table.
@@ -226,7 +226,7 @@ pub(super) fn events(record: &Record<'_>) -> Option<Table> {
     Some(table("events", columns))
 }
 
-/// The end where it happened, as the flow's data go.
+/// The endpoint of the event, in the direction of the flow's data.
 fn end(event: &RecordedEvent, flows: &Flows) -> &'static str {
     let sender = flows.row(event.endpoint.flow()).note.sender;
     if event.endpoint.side() == sender {
@@ -295,7 +295,7 @@ fn of_control(rows: &[Row<'_>]) -> Columns {
     ]
 }
 
-/// Texts that rows share.
+/// Strings that rows share.
 #[derive(Default)]
 struct Words(BTreeMap<&'static str, Arc<str>>);
 

@@ -1,4 +1,4 @@
-//! The tables `rates` and `cnms`: what reaction points and congestion points did.
+//! The tables `rates` and `cnms`, of reaction points and congestion points.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use super::ports::names;
 use crate::output::Table;
 use crate::record::Record;
 
-/// The rates of chosen flows, of the ends that send the data.
+/// The rates of chosen flows at their senders.
 pub(super) fn rates(record: &Record<'_>) -> Option<Table> {
     let asked = asked(&record.measure().qcn)?;
     let flows = &record.flows;

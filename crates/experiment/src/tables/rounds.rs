@@ -1,4 +1,4 @@
-//! The table `rounds`: what each request to several servers came to.
+//! The table `rounds`: the result of each request to several servers.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crate::output::{Column, Table};
 use crate::record::Record;
 use crate::record::rounds::Round;
 
-/// One row per round; no table where no group has any.
+/// One row per round; no table without rounds.
 pub(super) fn rounds(record: &Record<'_>) -> Option<Table> {
     let rounds = record.rounds.as_ref()?;
     let (rows, groups) = (rounds.rows(), record.flows.groups());
@@ -22,11 +22,11 @@ pub(super) fn rounds(record: &Record<'_>) -> Option<Table> {
         ("deadline_s", real(rows, |row| seconds(row.deadline))),
     ];
     if let Some(timeouts) = &record.timeouts {
-        // How many timeouts fell into each round.
+        // The number of timeouts in each round.
         columns.push(("timeouts", Column::U64(timeouts.by_round(rows.len()))));
     }
     if let Some(idle) = &record.idle {
-        // How long the client's link was idle until each round was over, or the run.
+        // The idle time of the client's link until the end of each round, or of the run.
         let idle_s = |round: &Round| {
             let Some(host) = rounds.client_host(round, &record.flows) else {
                 return f64::NAN;

@@ -1,4 +1,4 @@
-//! The table `timeouts`: each retransmission timeout, what was lost before it, and what it cost.
+//! The table `timeouts`: each retransmission timeout, the losses before it, and its cost.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

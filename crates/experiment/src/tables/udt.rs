@@ -13,7 +13,7 @@ use crate::record::Record;
 use crate::record::flows::FlowRow;
 use incastle_scenario::language::selection::Name;
 
-/// What both ends of a connection have counted.
+/// The counters of both endpoints of a connection.
 struct Connection<'a> {
     flow: u64,
     sender: &'a UdtCounters,

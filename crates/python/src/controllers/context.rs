@@ -1,5 +1,5 @@
-//! What Python's controllers are told: the transport's state at an instant, and what an ACK, a mark, a
-//! loss or a timeout says beside it. Numbers with their units in their names; times in seconds.
+//! The arguments of Python's controllers: the transport's state at an instant, and the fields of an ACK, a mark, a
+//! loss or a timeout. Numbers with their units in their names; times in seconds.
 
 use incastle_congestion::{AckSample, CongestionEvent as Event, Context, Echo, LimitedBy, Phase};
 use incastle_scenario as core;

@@ -1,6 +1,6 @@
-//! One controller in Python behind the trait of all controllers.
+//! A controller in Python behind the trait of all controllers.
 //!
-//! After each call that may change it, the window is asked for once and kept, with pacing rate and
+//! After each call that may change it, the window is read once and stored, with pacing rate and
 //! timer where the class has them: the transport reads them far more often than they change.
 
 use std::sync::Arc;
@@ -31,11 +31,11 @@ struct Methods {
     pacing: Option<Py<PyAny>>,
     on_timer: Option<Py<PyAny>>,
     next_timer: Option<Py<PyAny>>,
-    /// The controller itself, for what probes ask of it.
+    /// The controller object, for probes.
     itself: Py<PyAny>,
 }
 
-/// What the transport reads back.
+/// The values that the transport reads back.
 #[derive(Clone, Copy)]
 struct Answers {
     window: Window,
@@ -98,7 +98,7 @@ impl PyController {
         new
     }
 
-    /// Calls a method, and reads back the answers, of which the timer may be `earliest`; a fault ends
+    /// Calls a method, and reads back window, rate and timer, which may be `earliest`; a fault ends
     /// the run.
     #[inline]
     fn call(
@@ -155,8 +155,8 @@ impl Controller for PyController {
         });
     }
 
-    /// What it returns says whether it answered, so that CWR is due; without a word it did if its
-    /// window or rate is smaller than before. What idleness takes away is no answer to congestion.
+    /// It returns whether it reduced its window or rate, so that CWR is due. If it returns None, it did if its
+    /// window or rate is smaller than before. Reductions for idleness are no response to congestion.
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: Event) -> Reaction {
         let before = self.answers;
         let mut said = None;
@@ -229,7 +229,7 @@ fn number_at(object: &Bound<'_, PyAny>, name: &Bound<'_, pyo3::types::PyString>)
 }
 
 impl Methods {
-    /// Takes them apart in the order in which Python's side gives them.
+    /// Unpacks them in Python's order.
     fn take(methods: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let (itself, on_ack, on_congestion, window, on_sent, pacing, on_timer, next_timer) =
             methods.extract()?;
@@ -245,7 +245,7 @@ impl Methods {
         })
     }
 
-    /// Asks for window, rate and timer, which may be `earliest`.
+    /// Reads window, rate and timer, which may be `earliest`.
     #[inline]
     fn answers(&self, py: Python<'_>, earliest: Time) -> Called<Answers> {
         let window = invoke(py, "window", Some(&self.window), ())?;
@@ -302,7 +302,7 @@ where
     called.map_err(|error| (name, Wrong::Raised(error)))
 }
 
-/// The same, where nothing is asked for.
+/// The same without a result.
 #[inline]
 fn tell<'py, A>(
     py: Python<'py>,

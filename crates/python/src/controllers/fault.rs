@@ -1,4 +1,4 @@
-//! What a controller did wrong, and the memory of the first such fault of a run.
+//! The faults of controllers; the first one of a run is stored.
 
 use std::sync::Mutex;
 use std::sync::PoisonError;
@@ -8,7 +8,7 @@ use incastle_units::Time;
 use pyo3::exceptions::PyKeyboardInterrupt;
 use pyo3::prelude::*;
 
-/// The first thing that a controller of a run did wrong.
+/// The first fault of a controller in a run.
 #[pyclass(frozen, get_all, module = "incastle._engine")]
 pub(crate) struct ControllerFault {
     /// The controller's name in the scenario.

@@ -1,9 +1,9 @@
-//! Controllers that users write in Python, as the transport sees them.
+//! Controllers written in Python, as the transport sees them.
 //!
 //! Python has one lock. A run with such controllers therefore stays in the thread that called, which
-//! holds that lock, and no call into Python waits for it. What a controller does wrong (an exception,
-//! a window that is none) ends its run: the first fault is kept, and no controller of that run is
-//! called again. Leaves out: which classes there are, and where their source is (Python's side).
+//! holds that lock, and no call into Python waits for it. A controller's fault (an exception,
+//! an invalid window) ends its run: the first fault is stored, and no controller of that run is
+//! called again. Leaves out: the list of classes and their sources (Python's side).
 
 mod context;
 mod controller;

@@ -1,5 +1,5 @@
-//! Controllers that are not ours: whether there is what their names stand for, the same source as
-//! before, and whether it takes the parameters that it is given.
+//! Checks of user-defined controllers: whether their names resolve, to the same source as
+//! before, and whether they have the given parameters.
 
 use crate::language::custom::Custom;
 use crate::language::root::Root;
@@ -7,7 +7,7 @@ use crate::text::context::Context;
 use crate::text::files::{ControllerSource, Mistake};
 use crate::text::suggest::did_you_mean;
 
-/// Asks for the source of each controller of one's own, and writes its hash into the scenario.
+/// Resolves the source of each user-defined controller, and writes its hash into the scenario.
 pub(crate) fn complete(root: &mut Root, cx: &mut Context<'_>) {
     if let Some(custom) = root.transport.custom_mut() {
         complete_one("transport", custom, cx);
@@ -23,7 +23,7 @@ fn complete_one(path: &str, custom: &mut Custom, cx: &mut Context<'_>) {
     let name = custom.controller.name();
     let ControllerSource { hash, parameters } = match cx.files.controller(name) {
         Ok(Some(source)) => source,
-        // Whoever runs the scenario knows it.
+        // The running program resolves it.
         Ok(None) => return,
         Err(Mistake { message, help }) => {
             cx.error_at(&format!("{path}.controller"), message)
@@ -46,7 +46,7 @@ fn complete_one(path: &str, custom: &mut Custom, cx: &mut Context<'_>) {
     custom.controller_source = Some(hash);
 }
 
-/// Refuses parameters that the controller does not take.
+/// Refuses parameters that the controller does not have.
 fn check_parameters(path: &str, custom: &Custom, taken: &[String], cx: &mut Context<'_>) {
     let taken: Vec<&str> = taken.iter().map(String::as_str).collect();
     let controller = custom.controller.name();

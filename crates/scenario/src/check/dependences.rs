@@ -1,13 +1,13 @@
-//! Whether every transfer of a list that waits for others can ever begin.
+//! Checks that every transfer of a list with dependences can begin.
 //!
-//! Counts never fall, so that the order in which transfers end does not matter: those that can begin
-//! are found one after the other, each as if it ended at once. What is left waits for more than there
-//! is, or in a circle.
+//! Counts never fall, so that the order of ends does not matter: transfers that can begin
+//! are found one after the other, each as if it ended at once. The others wait for counts that are never
+//! reached, or in a cycle.
 
 use crate::language::arrivals::{Arrival, Arrivals};
 use crate::text::node::quoted;
 
-/// A transfer that never begins, and why.
+/// A transfer that never begins, with the reason.
 pub(super) fn never_begins(arrivals: &Arrivals) -> Option<(&Arrival, String)> {
     let list = arrivals.list();
     if !list.iter().any(Arrival::waits) {
@@ -27,7 +27,7 @@ pub(super) fn never_begins(arrivals: &Arrivals) -> Option<(&Arrival, String)> {
     {
         ever[count as usize] += 1;
     }
-    // Others may only wait for those that wait for too much.
+    // Others may only wait for these.
     let mut too_much = left().filter_map(|(arrival, _)| {
         let after = arrival.dependence.iter().flat_map(|one| &one.after);
         let mut short = after.filter(|(count, value)| ever[*count as usize] < *value);
@@ -62,16 +62,16 @@ fn waits(arrivals: &Arrivals, count: u32, value: u64) -> String {
     }
 }
 
-/// What has begun and ended.
+/// The transfers that have begun and ended.
 struct Begun {
-    /// By transfer: how many of its counts have not reached their values.
+    /// By transfer: the number of its counts that have not reached their values.
     missing: Vec<usize>,
-    /// By count: how often it has been advanced.
+    /// By count: its value.
     values: Vec<u64>,
 }
 
 impl Begun {
-    /// All that can.
+    /// Begins all transfers that can begin.
     fn all(arrivals: &Arrivals) -> Self {
         let list = arrivals.list();
         let mut waiting: Vec<Vec<(u64, usize)>> = vec![Vec::new(); arrivals.counts().len()];

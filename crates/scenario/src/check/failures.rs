@@ -39,7 +39,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     }
 }
 
-/// The parts of the network from an instant on.
+/// The components of the network from an instant on.
 struct State {
     from: Span,
     parts: Vec<usize>,
@@ -61,7 +61,7 @@ impl State {
 /// A network whose links fail.
 struct Failing<'a> {
     layout: &'a Layout,
-    /// By host its connected part without failures.
+    /// By host its component without failures.
     whole: Vec<usize>,
     states: Vec<State>,
     /// The end of the run.
@@ -75,7 +75,7 @@ impl Failing<'_> {
         let names = |pair: Pair| {
             [pair.from, pair.to].map(|host| quoted(&self.layout.hosts[host].to_string()))
         };
-        // Those without a path even without failures are told of elsewhere.
+        // Hosts without a path even without failures are reported elsewhere.
         let mut pairs = pairs(group, self.layout);
         pairs.retain(|pair| self.whole[pair.from] == self.whole[pair.to]);
         let cut_off = |pair: &&Pair| states.iter().all(|state| state.divides(**pair));
@@ -106,7 +106,7 @@ impl Failing<'_> {
     }
 }
 
-/// The hosts that the flows of a group may connect; none where they do not exist, which is told
+/// The hosts that the flows of a group may connect; none where they do not exist, which is reported
 /// elsewhere.
 fn pairs(group: &Group, layout: &Layout) -> Vec<Pair> {
     if let Workload::FlowList(list) = &group.workload {

@@ -204,7 +204,7 @@ fn alternatives(workload: &Workload) -> Vec<[Given; 2]> {
     }
 }
 
-/// Datagrams that a flow writes in one instant: there is no control, and each is remembered until it is sent.
+/// Datagrams that a flow writes in one instant: there is no control, and each is stored until it is sent.
 const MOST_DATAGRAMS: u64 = 1_000_000;
 
 fn check_size(path: &str, group: &Group, size: Size, cx: &mut Context<'_>) {
@@ -244,7 +244,7 @@ fn check_query(path: &str, query: &Query, cx: &mut Context<'_>) {
     if query.rate.is_some() && query.think_time > Span::ZERO {
         cx.error_at(
             &format!("{path}.think_time"),
-            "`think_time` waits for the last answer, and `rate` does not",
+            "`think_time` waits for the last response, and `rate` does not",
         )
         .help("give one of the two");
     }
@@ -272,7 +272,7 @@ fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'
     }
 }
 
-/// The most bytes written at once: at the slowest rate their time is still countable.
+/// The maximum of bytes written at once: at the slowest rate their time is still representable.
 const MOST_MESSAGE: Bytes = Bytes::new(1_000_000_000);
 
 fn within(path: &str, name: &str, size: Bytes, most: Bytes, cx: &mut Context<'_>) {

@@ -1,4 +1,4 @@
-//! A group's transport, and what its data pass, for the checks of both.
+//! A group's transport, with the links and ports on its paths, for the checks of both.
 
 use crate::check::lockstep::switch_at;
 use crate::language::flows::Group;
@@ -15,13 +15,13 @@ pub(super) struct GroupTransport<'a> {
     pub(super) group: &'a Group,
     pub(super) root: &'a Root,
     pub(super) layout: &'a Layout,
-    /// What its data may pass.
+    /// The links and ports on its paths.
     pub(super) passed: &'a Passed,
 }
 
-/// Those ports of switches that never mark, of all that a group's data may pass.
+/// The switches' ports on the paths of a group's data that never mark.
 pub(super) struct SilentPorts {
-    /// How many do not mark, and how many there are.
+    /// Their number, and that of all ports on the paths.
     pub(super) count: (usize, usize),
     /// The first one.
     pub(super) first: Option<String>,
@@ -53,7 +53,7 @@ impl SilentPorts {
     }
 }
 
-/// The key that was written, of several that may say the same.
+/// The key that was written, of several alternatives.
 pub(super) fn written(path: &str, keys: &[&str], cx: &Context<'_>) -> String {
     keys.iter()
         .map(|key| format!("{path}.{key}"))

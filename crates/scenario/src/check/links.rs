@@ -1,4 +1,4 @@
-//! Checks of `[network.links.LABEL]`: rates that change in time, and that links join all there is.
+//! Checks of `[network.links.LABEL]`: rates that change in time, and a connected network.
 
 use incastle_units::Span;
 

@@ -40,7 +40,7 @@ pub(crate) fn check_end(path: &str, group: &Group, duration: Span, cx: &mut Cont
     }
 }
 
-/// Reports the first transfer that cannot be.
+/// Reports the first impossible transfer.
 pub(crate) fn check(
     path: &str,
     arrivals: &Arrivals,
@@ -79,7 +79,7 @@ fn membership(hosts: &[usize], layout: &Layout) -> Vec<bool> {
     members
 }
 
-/// What a transfer may wait for.
+/// The event counts that a transfer may wait for.
 const ADVANCED: &str = "a count is advanced by transfers that name it under `acknowledged` or `arrived`, \
                         each once";
 
@@ -91,7 +91,7 @@ struct Judge<'a> {
 }
 
 impl Judge<'_> {
-    /// What is wrong with a transfer, and what would be right.
+    /// The error of a transfer, and its remedy.
     fn problem(&self, arrival: &Arrival) -> Option<(String, Option<String>)> {
         let number = |name: &Name| self.numbers.get(name).copied();
         let unknown = |name: &Name| (format!("no host {}", quoted(&name.to_string())), None);

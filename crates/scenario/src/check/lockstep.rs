@@ -23,7 +23,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if root.host.jitter > Span::ZERO {
         return;
     }
-    // Of each receiver, the first sender.
+    // For each receiver, the first sender.
     let mut first = BTreeMap::new();
     for (name, group) in root.flows.iter().filter(|(_, group)| is_long(group)) {
         for Pair { from, to } in pairs(group, layout) {
@@ -57,13 +57,13 @@ fn is_long(group: &Group) -> bool {
     long && group.transport.tcp().is_some()
 }
 
-/// The hosts of each flow; none where they do not exist, which is told elsewhere.
+/// The hosts of each flow; none where they do not exist, which is reported elsewhere.
 pub(super) fn pairs(group: &Group, layout: &Layout) -> Vec<Pair> {
     let hosts = GroupHosts::find(group, layout);
     hosts.map_or_else(Vec::new, |hosts| hosts.pairs(group))
 }
 
-/// Whether the sender's link is as fast as the receiver's, behind a port that drops the last.
+/// Whether the sender's link is as fast as the receiver's, behind a drop-tail port.
 fn fits(root: &Root, layout: &Layout, from: usize, to: usize) -> bool {
     let (Some(near), Some(far)) = (layout.access(from), layout.access(to)) else {
         return false;

@@ -56,7 +56,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         flows.check(&qcn.flows, "measure.qcn", cx);
     }
     if let Sampling::On(events) = &measure.events {
-        // Nobody knows beforehand how many flows chance will bring.
+        // The number of random flows is unknown before the run.
         let drawn = root
             .flows
             .iter()
@@ -95,7 +95,7 @@ impl Interval {
     }
 }
 
-/// Modes and rates of DCUDP are asked for where nobody speaks it.
+/// Modes and rates of DCUDP need a group with that transport.
 fn warn_of_no_dcudp(root: &Root, cx: &mut Context<'_>) {
     let spoken = |(_, group): &(String, Group)| group.transport.dcudp().is_some();
     if !root.flows.iter().any(spoken) {
@@ -107,10 +107,10 @@ fn warn_of_no_dcudp(root: &Root, cx: &mut Context<'_>) {
     }
 }
 
-/// What `[measure]` can name.
+/// The names that `[measure]` can use.
 struct Flows<'a> {
     names: Vec<Name>,
-    /// Groups that have no flows because of an error of their own, which has been told.
+    /// Groups without flows because of an error that is already reported.
     broken: Vec<&'a str>,
 }
 
@@ -135,7 +135,7 @@ impl<'a> Flows<'a> {
     }
 }
 
-/// Reports names of links that are not there, and an interval that is none.
+/// Reports names of missing links, and an invalid interval.
 fn check_capture(capture: &Capture, duration: Span, layout: &Layout, cx: &mut Context<'_>) {
     let interval = Interval {
         first: "measure.pcap.from",

@@ -1,4 +1,4 @@
-//! What the tables of a scenario mean together: names that exist, values that fit each other.
+//! Checks of the relations between tables: names that exist, values that fit each other.
 
 pub(crate) mod controllers;
 mod dependences;
@@ -28,8 +28,8 @@ use crate::text::context::Context;
 use crate::topology::layout::Layout;
 use crate::topology::plan;
 
-/// Checks a scenario whose tables are right by themselves, and gives its layout and what it offers to
-/// links.
+/// Checks a scenario whose tables are valid by themselves, and returns its layout and its offered
+/// load.
 pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, OfferedLoad)> {
     if !is_name(&root.name) {
         cx.error_at(

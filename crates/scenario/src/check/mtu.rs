@@ -19,7 +19,7 @@ pub(super) fn check(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
     } = transport;
     let format = WireFormat::of(&group.transport);
     let size = Bytes::new(format.ip_size(format.payload));
-    // The first of those that carry the least.
+    // The first one with the lowest MTU.
     let narrow = passed
         .links(layout)
         .filter(|link| link.mtu < size)
@@ -45,7 +45,7 @@ pub(super) fn check(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
     ));
 }
 
-/// The ends of a link, as messages have them.
+/// The nodes of a link, in messages.
 fn between(link: &Link, layout: &Layout) -> String {
     let (a, b) = link.ends;
     let name = |end| quoted(&layout.name(end).to_string());

@@ -6,7 +6,7 @@ use crate::language::selection::Name;
 use crate::topology::layout::Layout;
 use crate::topology::pairs::GroupHosts;
 
-/// The names of the flows that exist from the start; Poisson flows and incasts come as they come.
+/// The names of the flows that exist from the start; Poisson flows and incasts are drawn later.
 pub fn static_flows(root: &Root, layout: &Layout) -> Vec<Name> {
     let mut names = Vec::new();
     for (name, group) in &root.flows {

@@ -1,6 +1,6 @@
 //! Checks of `[switch.qcn]`, `[switches.LABEL.qcn]` and `[host.qcn]`.
 //!
-//! That a notification could not reach its source is no case to check: every link has both directions,
+//! Notifications always reach their source: every link has both directions,
 //! and a network is only built where each switch has a route to each host.
 
 use incastle_queueing::{CongestionMemory, Detail};
@@ -48,7 +48,7 @@ struct KeyOf {
     is_idle: bool,
 }
 
-/// Warns of keys of a modification that is not in force: they change nothing.
+/// Warns of keys of a modification that is not in force: they have no effect.
 fn warn_idle(table: &str, keys: &[KeyOf], cx: &mut Context<'_>) {
     for KeyOf {
         name, modification, ..
@@ -99,7 +99,7 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
         .help("give the switch a buffer per port in bytes, such as \"128 KiB\"");
     }
     if cx.error_keys().contains(&key) {
-        // What stands for the wrong value would only give errors that follow from it.
+        // A placeholder for the wrong value would only give errors that follow from it.
         return;
     }
     let Some(cp_q_eq) = points.cp_q_eq.bytes(known) else {
@@ -134,7 +134,7 @@ fn check_points(path: &str, switch: &Switch, points: &CongestionPoints, cx: &mut
     }
 }
 
-/// Why a port's buffer has no number of bytes, unless it has.
+/// The reason why a port's buffer has no number of bytes, if it has none.
 fn why_no_bytes(buffer: Buffer) -> &'static str {
     match buffer {
         Buffer::PerPort(Capacity::Limited(_)) => "the buffer is counted in packets",

@@ -1,6 +1,6 @@
-//! How many rows the tables over time may have: those that `[measure]` asks for by an interval.
+//! Checks the number of rows of tables over time, which `[measure]` samples by an interval.
 //!
-//! Leaves out: tables that grow with what happens, and whether there is memory for them (`memory`).
+//! Leaves out: tables that grow with events, and the memory for them (`memory`).
 
 use incastle_units::Span;
 
@@ -11,7 +11,7 @@ use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::topology::layout::{End, Layout};
 
-/// Rows of a table at the most. So many samples take more than a hundred gigabytes, and polars counts rows in
+/// The maximum of rows in a table. They take more than a hundred gigabytes, and polars counts rows in
 /// 32 bits.
 pub(crate) const MOST_ROWS: u128 = 1_000_000_000;
 
@@ -22,14 +22,14 @@ pub struct Over {
     pub key: &'static str,
     /// The interval.
     pub every: Span,
-    /// How many things.
+    /// The number of things.
     pub count: usize,
-    /// What they are.
+    /// Their kind.
     pub what: &'static str,
 }
 
 impl Over {
-    /// Its rows at the most, in so long a run.
+    /// The maximum of its rows in a run of this duration.
     pub fn rows(&self, duration: Span) -> u128 {
         let intervals = duration.as_ps() / self.every.as_ps().max(1);
         u128::from(intervals) * self.count as u128
@@ -46,7 +46,7 @@ impl Over {
     }
 }
 
-/// The tables over time that a checked scenario asks for.
+/// The tables over time of a checked scenario.
 pub fn over_time(root: &Root, layout: &Layout) -> Vec<Over> {
     tables(root, layout, &static_flows(root, layout))
 }
@@ -111,8 +111,8 @@ fn switch_ports(layout: &Layout, chosen: impl Fn(&Name) -> bool) -> usize {
     of_switches.count()
 }
 
-/// Reports intervals so short that a table would have too many rows. Where the duration is only the limit of a
-/// run that ends by itself, nobody knows beforehand.
+/// Reports intervals so short that a table would have too many rows. If the duration is only the limit of a
+/// run that ends by itself, the number is unknown before.
 pub(crate) fn check(root: &Root, layout: &Layout, flows: &[Name], cx: &mut Context<'_>) {
     let duration = root.run.duration;
     if root.run.stop == RunStop::WhenDone {

@@ -1,4 +1,4 @@
-//! Checks of `from` and `to` together, where a workload asks something of both.
+//! Checks of `from` and `to` together, where a workload constrains both.
 
 use std::collections::BTreeSet;
 
@@ -9,11 +9,11 @@ use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::pairs::GroupHosts;
 
-/// What is wrong.
+/// The error.
 struct Problem {
     key: &'static str,
     message: String,
-    /// What would be right.
+    /// The remedy.
     help: &'static str,
 }
 
@@ -49,13 +49,13 @@ fn permutation(hosts: &GroupHosts) -> Option<Problem> {
     })
 }
 
-/// Whoever receives an incast, there are enough others to send it.
+/// For each receiver of an incast there are enough other hosts to send it.
 fn incast(count: Count, hosts: &GroupHosts, names: &[Name]) -> Option<Problem> {
     let most = least_others(hosts);
     let GroupHosts { from, to } = hosts;
     let senders: BTreeSet<usize> = from.iter().copied().collect();
     let sends = |host: &&usize| senders.contains(host);
-    // The first of those that have the fewest others.
+    // The first receiver with the fewest others.
     let receiver = *to.iter().find(sends).or(to.first())?;
     let receiver = quoted(&names[receiver].to_string());
     match count {
@@ -102,7 +102,7 @@ fn all_reduce(all: &AllReduce, hosts: &GroupHosts) -> Option<Problem> {
     })
 }
 
-/// Of each host of `to` the other hosts of `from`: how many the one with the fewest has.
+/// The number of other hosts in `from` for the host of `to` that has the fewest.
 pub(super) fn least_others(hosts: &GroupHosts) -> usize {
     let from: BTreeSet<usize> = hosts.from.iter().copied().collect();
     let own = hosts.to.iter().any(|host| from.contains(host));

@@ -26,7 +26,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     }
 }
 
-/// The groups of ports: where they lead to exists, and their disciplines fit the switch's buffer.
+/// The groups of ports: their neighbors exist, and their disciplines fit the switch's buffer.
 fn check_ports(
     path: &str,
     switch: &Switch,
@@ -52,7 +52,7 @@ fn check_ports(
     }
 }
 
-/// The switches that a group means; what is wrong is reported.
+/// The switches of a group; errors in it are reported.
 pub(crate) fn switch_members(
     label: &str,
     group: &SwitchGroup,

@@ -47,7 +47,7 @@ pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) 
     warn_of_no_deadlines(root, cx);
 }
 
-/// A group's transport before what its data pass.
+/// A group's transport before the checks of its paths.
 fn check_path(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
     let GroupTransport {
         path,
@@ -67,7 +67,7 @@ fn check_path(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
     udt::check(transport, &silent, cx);
 }
 
-/// D2TCP where nobody has a deadline.
+/// D2TCP without any deadline.
 fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
     if root
         .flows
@@ -85,7 +85,7 @@ fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
             &format!("flows.{name}.transport.congestion"),
             "d2tcp without any deadline is dctcp",
         )
-        .help("give finite flows or answers a deadline: deadline = \"20 ms\"");
+        .help("give finite flows or responses a deadline: deadline = \"20 ms\"");
     }
 }
 

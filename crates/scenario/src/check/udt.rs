@@ -72,7 +72,7 @@ fn check_capacity(path: &str, group: &Group, layout: &Layout, cx: &mut Context<'
     };
     let mut quiet = Context::new(&NoFiles);
     let senders = group.from.resolve(&layout.hosts, "hosts", "", &mut quiet);
-    // Hosts that do not exist are told of elsewhere.
+    // Missing hosts are reported elsewhere.
     let slower = senders.unwrap_or_default().into_iter().find_map(|host| {
         let rate = layout.access(host)?.rate;
         (rate < capacity).then_some((host, rate))
@@ -87,8 +87,8 @@ fn check_capacity(path: &str, group: &Group, layout: &Layout, cx: &mut Context<'
     }
 }
 
-/// Packets that the last buffer of their path never takes. TCP and datagrams get the switch's warning; a
-/// connection whose data never arrive would do nothing but repeat them.
+/// Packets that exceed the last buffer of their path. TCP and datagrams get the switch's warning; a
+/// connection whose data never arrive would only retransmit them.
 fn check_packet(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
     let GroupTransport {
         path,

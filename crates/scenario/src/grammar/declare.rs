@@ -1,4 +1,4 @@
-//! How a table of the language is declared: once, and everything else follows.
+//! The macros that declare a table of the language.
 //!
 //! `table!` declares a table with its keys, `choice!` a key whose word decides which further keys the
 //! table has, `words!` a key with a fixed set of words. Each gives a typed value, its reader with
@@ -10,7 +10,7 @@
 //!   `shown` says in words what it depends on.
 //! - `option`: a key that may be absent.
 //! - `section`: a table within the table.  `each`: any number of named ones.
-//! - `maybe`: a table within the table that may be absent; `"off"` in its place says so too.
+//! - `maybe`: a table within the table that may be absent, or `"off"`.
 //! - `flat`: further keys of the same table, declared by another `table!` or `choice!`.
 
 use crate::grammar::describe::{Key, Presence, join_doc};
@@ -304,7 +304,7 @@ macro_rules! choice {
     };
 }
 
-/// The words of a key, each with what it means.
+/// The words of a key, each with its meaning.
 pub(crate) trait Words {
     /// (word, meaning), in the order of their declaration.
     fn entries() -> Vec<(&'static str, String)>;

@@ -1,7 +1,7 @@
-//! The description of the language, gathered from the same declarations that read it: from it come
+//! The description of the language, from the declarations that read it. It produces
 //! the JSON Schema, the key tables of the documentation, the catalog and "did you mean".
 
-/// What a value may be.
+/// The type of a value.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Shape {
     /// In words, with an example: `a rate ("10 Gbit/s")`.
@@ -26,7 +26,7 @@ pub enum Member {
     Section {
         /// Its name.
         name: &'static str,
-        /// What it means.
+        /// Its meaning.
         about: String,
         /// Its keys.
         table: Description,
@@ -37,7 +37,7 @@ pub enum Member {
     Each {
         /// Its name.
         name: &'static str,
-        /// What it means.
+        /// Its meaning.
         about: String,
         /// Its keys.
         table: Description,
@@ -51,11 +51,11 @@ pub enum Member {
 pub struct Key {
     /// Its name.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: String,
-    /// What its value may be.
+    /// The type of its value.
     pub shape: Shape,
-    /// What happens where it is absent.
+    /// Its default.
     pub presence: Presence,
     /// The allowed range in words, and its numeric bounds for the schema.
     pub range: Option<(String, Bounds)>,
@@ -70,7 +70,7 @@ pub struct Bounds {
     pub high: Option<(f64, bool)>,
 }
 
-/// What happens where a key is not given.
+/// The default of a key.
 #[derive(Debug, Clone)]
 pub enum Presence {
     /// An error.
@@ -88,9 +88,9 @@ pub enum Presence {
 pub struct Choice {
     /// The key.
     pub key: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: String,
-    /// The word where none is given.
+    /// The default word.
     pub default: Option<&'static str>,
     /// The words.
     pub alternatives: Vec<Alternative>,
@@ -101,14 +101,14 @@ pub struct Choice {
 pub struct Alternative {
     /// The word.
     pub word: &'static str,
-    /// What it means.
+    /// Its meaning.
     pub about: String,
     /// The further keys.
     pub table: Description,
 }
 
 impl Description {
-    /// Every key that this table may have, whatever is chosen, with the choice it belongs to.
+    /// Every key that this table may have under any choice, with that choice.
     pub(crate) fn all_keys(&self) -> Vec<(&'static str, Option<String>)> {
         let mut keys = Vec::new();
         self.collect_keys(None, &mut keys);

@@ -1,7 +1,7 @@
 //! The JSON Schema of one table of the language (draft 2020-12), for editors.
 //!
-//! A choice becomes the union of all its keys, with conditions that ask for the required ones.
-//! Leaves out: units inside strings, and what keys mean together, which `incastle check` alone checks.
+//! A choice becomes the union of all its keys, with conditions for the required ones.
+//! Leaves out: units inside strings, and relations between keys, which `incastle check` alone checks.
 
 use serde_json::{Map, Value, json};
 

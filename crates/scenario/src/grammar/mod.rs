@@ -1,5 +1,5 @@
-//! How the language is declared: tables, choices, words and values, each written once, and read,
-//! written back and described by what is here. The tables themselves are in `language`.
+//! The grammar of the language: tables, choices, words and values, each declared once. This module reads,
+//! writes and describes them. The tables themselves are in `language`.
 
 pub(crate) mod declare;
 pub(crate) mod describe;

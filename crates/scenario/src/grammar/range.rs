@@ -1,4 +1,4 @@
-//! Ranges of parameters: the check, its words for messages, its bounds for the schema.
+//! Ranges of parameters: the check, its text for messages, its bounds for the schema.
 
 use incastle_units::Span;
 
@@ -11,7 +11,7 @@ use crate::text::node::Node;
 /// simulated time can count.
 pub(crate) const DAY: u64 = 86_400;
 
-/// A range of values; either end may be open.
+/// A range of values; either bound may be open.
 #[derive(Debug, Clone)]
 pub(crate) struct Range<T> {
     /// The limit, and whether it is itself allowed.
@@ -121,8 +121,8 @@ impl<T: Value> Range<T> {
     }
 }
 
-/// Reads a value that must lie within a range. A number that is no such value at all (-1 or 2.5
-/// where one counts) is told of the same range.
+/// Reads a value that must be within a range. A number of another type (-1 or 2.5
+/// where a count is expected) gets the message of the range.
 pub(crate) fn read_within<T: Value + PartialOrd>(
     node: &Node,
     key: &str,
@@ -144,7 +144,7 @@ pub(crate) fn read_within<T: Value + PartialOrd>(
     None
 }
 
-/// Whether a value can be read, whatever its range.
+/// Whether a value can be read, within its range or not.
 fn is_readable<T: Value>(node: &Node, cx: &Context<'_>) -> bool {
     T::read(node, "", &mut Context::new(cx.files)).is_some()
 }

@@ -1,5 +1,5 @@
-//! Reads one table of a scenario: takes the keys that the language declares, and tells what is
-//! missing, unknown or without effect.
+//! Reads one table of a scenario: takes the declared keys, and reports missing and unknown ones and those
+//! without effect.
 
 use crate::grammar::describe::Description;
 use crate::grammar::range::{Range, read_within};
@@ -14,8 +14,8 @@ use crate::text::suggest::{choices, did_you_mean};
 pub(crate) trait Table: Sized {
     /// Adds this table's members to a description.
     fn describe(description: &mut Description);
-    /// Takes this table's members from `reader`. `None` if a required one failed; what failed has
-    /// been reported.
+    /// Takes this table's members from `reader`. `None` if a required one failed, which is then already
+    /// reported.
     fn read(reader: &mut Reader<'_>, cx: &mut Context<'_>) -> Option<Self>;
     /// Writes every member.
     fn write(&self, writer: &mut Writer);
@@ -28,17 +28,17 @@ pub(crate) trait Table: Sized {
     }
 }
 
-/// The keys of one table while they are taken.
+/// The keys of one table while it is read.
 pub(crate) struct Reader<'a> {
     path: String,
     place: Place,
     entries: &'a [Entry],
     taken: Vec<&'a str>,
-    /// A word of a choice was wrong: which keys belong here is then unknown.
+    /// A word of a choice was wrong: the keys of this table are then unknown.
     undecided: bool,
 }
 
-/// Reads a whole table and reports what is left over.
+/// Reads a whole table and reports the remaining keys.
 pub(crate) fn read_table<T: Table>(
     path: String,
     place: Place,
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         Some(entry)
     }
 
-    /// The value of a key, if it is given and right.
+    /// The value of a key, if it is given and valid.
     pub(crate) fn value<T: Value>(
         &mut self,
         cx: &mut Context<'_>,
@@ -84,7 +84,7 @@ impl<'a> Reader<'a> {
         T::read(&entry.node, &join(&self.path, name), cx)
     }
 
-    /// The value of a key, if it is given and right and within its range.
+    /// The value of a key, if it is given, valid and within its range.
     pub(crate) fn ranged<T: Value + PartialOrd>(
         &mut self,
         cx: &mut Context<'_>,
@@ -202,7 +202,7 @@ impl<'a> Reader<'a> {
         word
     }
 
-    /// Reports keys that nobody took.
+    /// Reports keys that were not taken.
     fn finish(self, description: fn() -> Description, cx: &mut Context<'_>) {
         let is_left =
             |entry: &&Entry| !entry.inherited && !self.taken.contains(&entry.key.as_str());

@@ -12,26 +12,26 @@ use crate::text::suggest::{choices, did_you_mean, near};
 
 /// A value of a key.
 pub(crate) trait Value: Sized {
-    /// Reads it, or reports why not.
+    /// Reads it, or reports the error.
     fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self>;
-    /// As TOML; read again it gives the same value.
+    /// The value as TOML, which reads back to the same value.
     fn write(&self) -> String;
-    /// What it may be.
+    /// Its type.
     fn shape() -> Shape;
     /// As a plain number, for the bounds of the schema.
     fn number(&self) -> Option<f64> {
         None
     }
-    /// What messages call a value before they name its range.
+    /// The name of the type in messages, before its range.
     const KIND: &'static str = "";
 }
 
-/// The last part of a key, by which messages call it.
+/// The last part of a key, its name in messages.
 pub(crate) fn name_of(key: &str) -> &str {
     key.rsplit('.').next().unwrap_or(key)
 }
 
-/// Reports a value of the wrong kind.
+/// Reports a value of the wrong type.
 pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>) {
     cx.error(
         node.place,
@@ -45,26 +45,26 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
     .help_if(quotes_missing(node));
 }
 
-/// What to say of a list that is none: `[storage:0]`, as `--set` gets it from a shell.
+/// The help for a string that was meant as a list: `[storage:0]`, as `--set` gets it from a shell.
 fn quotes_missing(node: &Node) -> Option<String> {
     let is_list = matches!(&node.content, Content::Text(text) if text.starts_with('['));
     is_list.then(|| "in a list each text has its quotes: [\"storage:0\", \"storage:1\"]".to_owned())
 }
 
-/// The words of a key.
+/// The vocabulary of a key.
 #[derive(Clone, Copy)]
 pub(crate) struct Vocabulary<'a> {
-    /// Those that are valid.
+    /// The valid words.
     pub(crate) words: &'a [&'static str],
-    /// Of a word that is valid elsewhere: what to write instead; another word of this key, in quotes, where
-    /// that is what it is called here.
+    /// The replacement of a word that is valid elsewhere; in quotes, if it is another word of
+    /// this key.
     pub(crate) elsewhere: fn(&str) -> Option<String>,
-    /// What may be written besides these words.
+    /// The valid values other than these words.
     pub(crate) besides: Option<&'static str>,
 }
 
 impl<'a> Vocabulary<'a> {
-    /// These words, and no others that are known.
+    /// A vocabulary of these words only.
     pub(crate) fn of(words: &'a [&'static str]) -> Self {
         Self {
             words,
@@ -73,7 +73,7 @@ impl<'a> Vocabulary<'a> {
         }
     }
 
-    /// All that is valid, as messages have it.
+    /// All valid values, for messages.
     fn valid(&self) -> String {
         let words = choices(self.words);
         match self.besides {
@@ -103,7 +103,7 @@ pub(crate) fn read_word(
     None
 }
 
-/// What to say of a word that is not valid, and what would be right.
+/// The message for an invalid word, and its remedy.
 fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, String) {
     let valid = known.valid();
     let unknown = format!("unknown {name} {}", quoted(text));

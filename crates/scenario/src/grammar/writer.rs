@@ -1,4 +1,4 @@
-//! The resolved scenario as TOML text: every parameter written out, in the order of the language.
+//! Writes the resolved scenario as TOML text: every parameter, in the order of the language.
 
 use std::fmt::Write as _;
 

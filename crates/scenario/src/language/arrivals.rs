@@ -44,7 +44,7 @@ pub struct Arrival {
     pub destination: Name,
     /// Application bytes.
     pub bytes: Bytes,
-    /// What it waits for, and what waits for it.
+    /// Its dependences.
     pub dependence: Option<Box<Dependence>>,
     /// The line of the file, or the place in the list, from 1.
     line: usize,

@@ -13,13 +13,13 @@ table! {
     pub struct AllReduce {
         /// Application bytes of the vector.
         value size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// How the hosts send it.
+        /// The algorithm of the all-reduce.
         flat algorithm: Algorithm;
         /// In how many segments each message is sent; a segment goes on as soon as it has arrived.
         value segments: u32 = 1, in between(1, MOST_SEGMENTS);
         /// The time from a host's last segment to its next all-reduce.
         value think_time: Span = Span::ZERO;
-        /// How many all-reduces there are.
+        /// The number of all-reduces.
         value rounds: Rounds = Rounds::Unlimited;
     }
 }
@@ -28,7 +28,7 @@ table! {
 const MOST_SEGMENTS: u32 = 100_000;
 
 choice! {
-    /// How the hosts of an all-reduce send it.
+    /// The algorithm of an all-reduce.
     pub enum Algorithm by algorithm = "ring" {
         /// each host to the next one of `from`: n - 1 steps that reduce, n - 1 that gather, a part of n each
         "ring" => Ring(Ring),
@@ -45,7 +45,7 @@ table! {
 table! {
     /// A tree.
     pub struct Tree {
-        /// How many children each host has; the last ones have fewer. 1 is a chain.
+        /// The number of children of each host; the last ones have fewer. 1 is a chain.
         value degree: u32 = 2, in between(1, MOST_HOSTS);
     }
 }

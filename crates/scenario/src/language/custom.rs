@@ -1,6 +1,6 @@
 //! `congestion = "custom"`: a controller that is not among ours, by a name and its parameters.
 //!
-//! The language knows the name alone. Whoever runs the scenario says what stands behind it, with
+//! The language has the name alone. The running program resolves it, with
 //! [`Controllers`]: a Rust program its own types, the Python package a class. Leaves out: controllers
 //! of UDT's connections, and how a name is resolved (`Files::controller` is asked).
 
@@ -18,30 +18,30 @@ use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted, quoted_key};
 
 table! {
-    /// A controller of your own.
+    /// A user-defined controller.
     pub struct Custom {
-        /// What makes it: a Python class, as `"my_controller.py:Delay"` with the file beside the scenario, or a name that the program which runs the scenario knows.
+        /// Its maker: a Python class, as `"my_controller.py:Delay"` with the file in the scenario's folder, or a name that the running program has registered.
         value controller: Reference;
-        /// What it is made with: numbers, strings, true or false, by names of its own.
+        /// Its parameters, by its own names: numbers, strings, true or false.
         value parameters: Parameters = Parameters::default();
         /// The hash of its source, which results have; a controller with another one is then refused.
         option controller_source: String;
     }
 }
 
-/// The name of a controller, and what makes it once somebody has said so.
+/// The name of a controller, with its maker once that is resolved.
 #[derive(Clone)]
 pub struct Reference {
     name: String,
     maker: Option<Maker>,
 }
 
-/// What a controller is made from, at the beginning of its connection.
+/// The input of a controller's maker, at the beginning of its connection.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ControllerSetting {
     /// The sizes that the scenario gives: segment, initial window, floor.
     pub window: NewRenoConfig,
-    /// What the scenario gives it besides.
+    /// The other parameters from the scenario.
     pub parameters: Parameters,
 }
 
@@ -106,12 +106,12 @@ impl Reference {
         &self.name
     }
 
-    /// Whether somebody has said what makes it.
+    /// Whether its maker is resolved.
     pub(crate) fn is_bound(&self) -> bool {
         self.maker.is_some()
     }
 
-    /// Takes what makes it, if that is there.
+    /// Sets its maker, if there is one.
     pub(crate) fn bind(&mut self, controllers: &Controllers) {
         if let Some(maker) = controllers.0.get(&self.name) {
             self.maker = Some(Arc::clone(maker));

@@ -1,4 +1,4 @@
-//! What a transfer of a list waits for, and what waits for it: event counts, by name.
+//! The dependences of a transfer of a list: event counts, by name.
 //!
 //! A transfer may advance a count when all of it is acknowledged at its source, and one when all of it
 //! has arrived at its destination; it may begin when counts have reached values. So also the triggers of
@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 
 use crate::text::node::quoted;
 
-/// What a transfer has to do with event counts.
+/// The event counts of a transfer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Dependence {
     /// The counts that it waits for, by number, and the values that they must have reached.

@@ -1,6 +1,6 @@
-//! Algorithms by their usual names that no word of `congestion` stands for: other transports, what works
-//! in switches and NICs, and what several keys make together. A scenario that writes one as `congestion` is
-//! told where it is set. Their descriptions are those of the language (`manual::catalog`).
+//! Algorithms by their usual names that are no values of `congestion`: other transports, algorithms of
+//! switches and NICs, and combinations of several keys. If `congestion` has such a name, the message names the
+//! right keys. Their descriptions are those of the language (`manual::catalog`).
 
 /// An algorithm, and the keys that choose it.
 pub(crate) struct Elsewhere {
@@ -12,7 +12,7 @@ const fn set_by(name: &'static str, keys: &'static str) -> Elsewhere {
     Elsewhere { name, keys }
 }
 
-/// What several keys make together, with its description.
+/// Combinations of several keys, with their descriptions.
 pub(crate) const TOGETHER: [(Elsewhere, &str); 2] = [
     (
         set_by(
@@ -47,7 +47,7 @@ pub(crate) const VARIANTS: [Elsewhere; 6] = [
     set_by("qcn-VI", "[switch.qcn] variant = \"VI\""),
 ];
 
-/// What to write instead of a word that is no congestion control of TCP, if it is one of these.
+/// The remedy for a word that is no congestion control of TCP, if it is one of these.
 pub(crate) fn instead(word: &str) -> Option<String> {
     // Without a number the standard's is meant.
     if word.eq_ignore_ascii_case("qcn") {

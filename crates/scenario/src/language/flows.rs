@@ -1,4 +1,4 @@
-//! `[flows.NAME]`: who sends what to whom, and when.
+//! `[flows.NAME]`: senders, receivers, workload and instants.
 
 use incastle_units::{Bytes, Rate, Span};
 
@@ -15,18 +15,18 @@ use crate::language::transport::Transport;
 table! {
     /// `[flows.NAME]`
     pub struct Group {
-        /// What the flows carry.
+        /// The workload of the flows.
         flat workload: Workload;
-        /// The hosts that send the data (of requests: the servers, who answer).
+        /// The hosts that send the data (the servers of requests).
         value from: Selection;
-        /// The hosts that receive them (of requests: the clients, who ask).
+        /// The hosts that receive them (the clients of requests).
         value to: Selection;
-        /// How many flows: a number, or one for each pair of hosts that `pairs` gives. Of
-        /// requests: how many servers each client asks, each one host. Of incasts: how many hosts of
-        /// `from` send at once. Without effect on Poisson flows, lists, permutations and all-reduces.
+        /// The number of flows, or one for each pair of hosts of `pairs`. For requests: the number of
+        /// servers of each client, all different hosts. For incasts: the number of hosts in
+        /// `from` that send at once. Without effect on Poisson flows, lists, permutations and all-reduces.
         value count: Count = Count::Each;
-        /// Which hosts the flows connect: the first flow the first `from` and the first `to`, the
-        /// next flow the next ones and so on around, or each `from` with every `to`. Nobody sends
+        /// The pairs of hosts: the first `from` with the first `to`, the next with the next, cyclically,
+        /// or each `from` with every `to`. No host sends
         /// to itself.
         value pairs: Pairs = Pairs::RoundRobin;
         /// When the flows start.
@@ -42,7 +42,7 @@ table! {
 }
 
 impl Group {
-    /// Whether its work has an end of its own: a size, a number of rounds, a list, or an instant at which it
+    /// Whether its work is finite: a size, a number of rounds, a list, or an instant at which it
     /// stops.
     pub fn is_finite(&self) -> bool {
         let counted = |rounds: Rounds| matches!(rounds, Rounds::Number(_));
@@ -66,7 +66,7 @@ impl Group {
 }
 
 choice! {
-    /// What the flows carry.
+    /// The workload of the flows.
     pub enum Workload by workload, elsewhere crate::text::former::workload {
         /// as much as the transport can send, or `size`
         "bulk" => Bulk(Bulk),
@@ -74,15 +74,15 @@ choice! {
         "cbr" => Cbr(Cbr),
         /// messages at a constant rate in periods, silence between them
         "on-off" => OnOff(OnOff),
-        /// a client asks all servers at once, waits for the last answer, and asks again
+        /// a client requests from all servers at once, and again after the last response
         "barrier-incast" => BarrierIncast(BarrierIncast),
-        /// a client asks all servers at once, at random instants or again and again (partition/aggregate)
+        /// a client queries all servers at once, at random instants or again after the last response (partition/aggregate)
         "query" => Query(Query),
-        /// every client asks all servers at once, in rounds that all clients begin together
+        /// every client requests from all servers at once, in rounds that all clients begin together
         "all-to-all" => AllToAll(AllToAll),
-        /// each host sends to one other, nobody to itself, as the seed shuffles them
+        /// each host sends to one other host, by a random permutation without fixed points
         "permutation" => Permutation(Permutation),
-        /// finite flows at random instants (Poisson unless `interarrival_distribution` says otherwise), sizes from a distribution
+        /// finite flows at random instants (Poisson by default, see `interarrival_distribution`), sizes from a distribution
         "poisson" => Poisson(Poisson),
         /// at random instants several random hosts send to one random host, all at once
         "random-incast" => RandomIncast(RandomIncast),
@@ -111,7 +111,7 @@ impl Workload {
         }
     }
 
-    /// Whether clients ask servers, and wait for all answers.
+    /// Whether clients send requests to servers, and wait for all responses.
     pub fn is_requests(&self) -> bool {
         matches!(
             self,
@@ -135,7 +135,7 @@ impl Workload {
         Some(Load { fraction, of })
     }
 
-    /// Whether its flows are drawn as they come.
+    /// Whether its flows are drawn during the run.
     pub fn is_drawn(&self) -> bool {
         matches!(self, Self::Poisson(_) | Self::RandomIncast(_))
     }
@@ -176,9 +176,9 @@ table! {
         value rate: Rate, in rates();
         /// Application bytes written at once; `"packet"` fills one packet.
         value message: Message = Message::Packet;
-        /// How long it sends.
+        /// The length of sending periods.
         value on: Span, in within_a_day();
-        /// How long it is silent.
+        /// The length of silent periods.
         value off: Span;
         /// Whether `on` and `off` are the lengths themselves, or the means of random ones.
         value periods: Periods = Periods::Constant;
@@ -190,19 +190,19 @@ table! {
     pub struct BarrierIncast {
         /// Application bytes of a request.
         value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of each server's answer. Either this or `total_size`.
+        /// Application bytes of each server's response. Either this or `total_size`.
         option sru: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of all answers to one request together, split evenly. Either this or
+        /// Application bytes of all responses to one request together, split evenly. Either this or
         /// `sru`.
         option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// The time from the last answer to the next request.
+        /// The time from the last response to the next request.
         value think_time: Span = Span::ZERO;
-        /// Each server is asked a random time from 0 to this after the beginning of the round.
+        /// Each request is sent a random time from 0 to this after the beginning of the round.
         value request_jitter: Span = Span::ZERO;
-        /// The time from its request in which each answer is to arrive. Servers with
-        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        /// The time from its request within which each response should arrive. Servers with
+        /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
-        /// How many requests each client makes.
+        /// The number of requests of each client.
         value rounds: Rounds = Rounds::Unlimited;
     }
 }
@@ -212,23 +212,23 @@ table! {
     pub struct Query {
         /// Application bytes of a query.
         value request: Bytes = Bytes::new(1_600), in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of each server's answer: 2 KB unless this or `total_size` is given.
+        /// Application bytes of each server's response: 2 KB unless this or `total_size` is given.
         option response_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of all answers to one query together, split evenly. Instead of `response_size`.
+        /// Application bytes of all responses to one query together, split evenly. Instead of `response_size`.
         option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Queries per second of each client, whether or not the ones before have been answered.
-        /// Without it a client asks again when all have answered.
+        /// Queries per second of each client, independent of earlier responses.
+        /// Without it a client queries again after the last response.
         option rate: f64, in above(0.0);
-        /// With `rate`: how the gaps between two queries of a client are drawn.
+        /// With `rate`: the distribution of the gaps between two queries of a client.
         flat interarrival: InterarrivalDistribution;
         /// Without `rate`: the time from the last answer to the next query.
         value think_time: Span = Span::ZERO;
-        /// Each server is asked a random time from 0 to this after the beginning of the query.
+        /// Each request is sent a random time from 0 to this after the beginning of the query.
         value request_jitter: Span = Span::ZERO;
-        /// The time from its query in which each answer is to arrive. Servers with
-        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        /// The time from its query within which each response should arrive. Servers with
+        /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
-        /// How many queries each client makes.
+        /// The number of queries of each client.
         value rounds: Rounds = Rounds::Unlimited;
     }
 }
@@ -238,19 +238,19 @@ table! {
     pub struct AllToAll {
         /// Application bytes of a request.
         value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of each server's answer. Either this or `total_size`.
+        /// Application bytes of each server's response. Either this or `total_size`.
         option response_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// Application bytes of all answers to one request together, split evenly. Either this or
+        /// Application bytes of all responses to one request together, split evenly. Either this or
         /// `response_size`.
         option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// The time from the last answer to any client to the next round.
+        /// The time from the last response to any client to the next round.
         value think_time: Span = Span::ZERO;
-        /// Each server is asked a random time from 0 to this after the beginning of the round.
+        /// Each request is sent a random time from 0 to this after the beginning of the round.
         value request_jitter: Span = Span::ZERO;
-        /// The time from its request in which each answer is to arrive. Servers with
-        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        /// The time from its request within which each response should arrive. Servers with
+        /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
-        /// How many requests each client makes.
+        /// The number of requests of each client.
         value rounds: Rounds = Rounds::Unlimited;
     }
 }
@@ -267,7 +267,7 @@ table! {
 }
 
 choice! {
-    /// How the gaps between arrivals are drawn; their mean is the same.
+    /// The distribution of the gaps between arrivals; their mean is the same.
     pub enum InterarrivalDistribution by interarrival_distribution = "exponential" {
         /// independent of each other: a Poisson process
         "exponential" => Exponential(Exponential),
@@ -290,7 +290,7 @@ table! {
 }
 
 table! {
-    /// Poisson flows: each has a connection of its own, between a random `from` and a random `to`.
+    /// Poisson flows: each has a separate connection, between a random `from` and a random `to`.
     pub struct Poisson {
         /// Their sizes: `"websearch"`, `"datamining"`, `"hadoop"`, one size such as `"64 KB"`, a
         /// file of bytes and cumulative per cent (`"my.cdf"`), or the points of such a file.
@@ -305,13 +305,13 @@ table! {
         value load_of: LoadOf = LoadOf::Hosts;
         /// Flows per second in all. Either this or `load`.
         option flow_rate: f64, in above(0.0);
-        /// How the gaps between two flows are drawn.
+        /// The distribution of the gaps between two flows.
         flat interarrival: InterarrivalDistribution;
     }
 }
 
 table! {
-    /// Incasts: each flow has a connection of its own.
+    /// Incasts: each flow has a separate connection.
     pub struct RandomIncast {
         /// Application bytes of each sender. Either this or `total_size`.
         option sru: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
@@ -327,13 +327,13 @@ table! {
         value load_of: LoadOf = LoadOf::Hosts;
         /// Incasts per second in all. Either this or `load`.
         option incast_rate: f64, in above(0.0);
-        /// How the gaps between two incasts are drawn.
+        /// The distribution of the gaps between two incasts.
         flat interarrival: InterarrivalDistribution;
     }
 }
 
 table! {
-    /// Transfers from a list: each has a connection of its own.
+    /// Transfers from a list: each has a separate connection.
     pub struct FlowList {
         /// A file of comma-separated values under the line `start_s,source,destination,bytes`, ordered
         /// by start: seconds after `start`, a host of `from`, a host of `to`, application bytes. With
@@ -361,7 +361,7 @@ table! {
 }
 
 word_or! {
-    /// How many flows.
+    /// The number of flows.
     pub enum Count {
         /// One for each pair.
         "each" => Each,
@@ -435,7 +435,7 @@ words! {
 }
 
 words! {
-    /// How periods are drawn.
+    /// The distribution of periods.
     pub enum Periods {
         /// All alike.
         "constant" => Constant,
@@ -445,7 +445,7 @@ words! {
 }
 
 impl RandomIncast {
-    /// Application bytes of an incast of so many senders; each sends one at least.
+    /// Application bytes of an incast of `senders` senders; each sends one at least.
     pub fn bytes(&self, senders: usize) -> u64 {
         let senders = senders as u64;
         match (self.sru, self.total_size) {
@@ -470,6 +470,6 @@ impl RandomIncast {
 }
 
 impl Query {
-    /// Application bytes of each server's answer, unless `total_size` says it.
+    /// Application bytes of each server's response, unless `total_size` sets it.
     pub const UNIT: Bytes = Bytes::new(2_000);
 }

@@ -6,7 +6,7 @@ use crate::grammar::declare::word_or;
 use crate::grammar::range::at_least;
 
 word_or! {
-    /// How much may be stored.
+    /// A limit of stored data.
     pub enum Capacity {
         /// Everything.
         "unlimited" => Unlimited,
@@ -16,7 +16,7 @@ word_or! {
 }
 
 word_or! {
-    /// What may wait in a socket.
+    /// A limit of a send buffer.
     pub enum SendBuffer {
         /// Everything.
         "unlimited" => Unlimited,

@@ -1,4 +1,4 @@
-//! `[measure]`: what is recorded besides the default probes.
+//! `[measure]`: the records in addition to the default probes.
 
 use std::collections::BTreeSet;
 
@@ -24,7 +24,7 @@ table! {
         value until: Stop = Stop::End;
         /// Samples of queues: `{ every = "100 us" }`, of all switch ports or of `ports`.
         value queue: Sampling<QueueSampling> = Sampling::Off;
-        /// Samples of what switches store: `{ every = "1 ms" }`, of all switches or of `switches`.
+        /// Samples of the bytes that switches store: `{ every = "1 ms" }`, of all switches or of `switches`.
         value buffer_occupancy: Sampling<OccupancySampling> = Sampling::Off;
         /// Window, threshold, alpha and round-trip time of flows: `["storage:0", "storage:1"]`, or
         /// `{ flows = "storage", every = "1 ms" }`.
@@ -40,13 +40,13 @@ table! {
         /// Captures of links, a file in pcapng for each: `["switch->receiver"]`, or
         /// `{ ports = "switch<->receiver", snaplen = "1600 B" }`.
         value pcap: Sampling<Capture> = Sampling::Off;
-        /// Whether `transfers` has a row for each answer to a request, and for each message of an
+        /// Whether `transfers` has a row for each response to a request, and for each message of an
         /// all-reduce. Without them long runs need much less memory; rounds are kept, deadlines of single
-        /// answers are not counted.
+        /// responses are not counted.
         value responses: bool = true;
         /// The ideal FCT of each transfer and, of those that are complete, the slowdown, in `transfers`.
         value slowdown: bool = false;
-        /// What the ideal FCT is, with `slowdown`.
+        /// The definition of the ideal FCT, with `slowdown`.
         value ideal: Ideal = Ideal::LineRate;
         /// Every retransmission timeout with its kind and cause.
         value timeouts: bool = false;
@@ -113,7 +113,7 @@ table! {
 }
 
 table! {
-    /// What congestion notification does.
+    /// The records of congestion notification.
     pub struct QcnEvents {
         /// The flows whose rates are kept, as for `window`.
         value flows: Selection = Selection::everything();
@@ -162,13 +162,13 @@ impl Capture {
 }
 
 words! {
-    /// What an ideal FCT is.
+    /// The definition of the ideal FCT.
     pub enum Ideal {
         /// The least time from the write to the last byte at the receiver on the empty network, whatever the
         /// transport: packets back to back over the fastest path.
         "line-rate" => LineRate,
         /// The FCT of the same transfer alone, under its own transport and controller. Each size on each kind of
-        /// path is simulated once, which takes time of its own; what starts slowly has a small slowdown.
+        /// path is simulated once, which takes additional time; slow start then adds little slowdown.
         "own-transport" => OwnTransport,
     }
 }

@@ -1,7 +1,7 @@
 //! The tables of the language: every key, its type, default, range and meaning, written once.
 //!
-//! The shape is that of the complete example in docs/scenario-language.md. Leaves out: what the
-//! tables mean together (`check`), and what they become (`simulate`).
+//! The shape is that of the complete example in docs/scenario-language.md. Leaves out: relations between
+//! the tables (`check`), and the simulation (`incastle-workload`, `incastle-experiment`).
 
 pub mod arrivals;
 pub mod collective;

@@ -43,17 +43,17 @@ table! {
     pub struct Network {
         /// The shape.
         flat topology: Topology;
-        /// The rate of every link, unless a link group says otherwise.
+        /// The rate of every link, unless a link group sets another.
         value rate: Rate = Rate::from_bits_per_second(1_000_000_000), in rates();
-        /// The one-way delay of every link, unless a link group says otherwise.
+        /// The one-way delay of every link, unless a link group sets another.
         value delay: Span = Span::from_us(25), in delays();
-        /// The largest IP packet of every link, unless a link group says otherwise; framing is not counted. A transport with
+        /// The largest IP packet of every link, unless a link group sets another; framing is not counted. A transport with
         /// larger ones is refused. Ethernet has 1500 B, and 9000 B with jumbo frames; the default takes every packet.
         value mtu: Bytes = MOST_MTU, in mtus();
-        /// Which of several equal paths packets take.
+        /// The choice among several equal paths.
         flat ecmp: Ecmp;
-        /// How long after a link went down or came up the switches use other paths. Until then what they send to a
-        /// link that is down is lost.
+        /// The time from a link's change to down or up until the switches use other paths. Until then packets sent to a
+        /// link that is down are lost.
         value reconvergence_delay: Span = Span::ZERO, in delays();
         /// Links that differ, by the group's name or by `of`; in a graph, all links.
         each links: LinkGroup;
@@ -162,7 +162,7 @@ table! {
 }
 
 choice! {
-    /// What takes one of several equal paths together (ECMP).
+    /// The packets that take one of several equal paths together (ECMP).
     pub enum Ecmp by ecmp = "flow" {
         /// all packets of a flow's direction, chosen by a seeded hash
         "flow" => Flow(NoKeys),
@@ -207,7 +207,7 @@ table! {
         /// Their largest IP packet.
         option mtu: Bytes, in mtus();
         /// Rates that they take later, both directions alike: `[{ at = "2 s", rate = "1 Gbit/s" }]`,
-        /// in order of time. What is being sent at such an instant ends at the old rate.
+        /// in order of time. A packet in transmission at such an instant ends at the old rate.
         option schedule: Schedule;
     }
 }
@@ -218,7 +218,7 @@ table! {
         /// Two sets of hosts and switches: every link between one of the first and one of the second fails, in both
         /// directions.
         value between: Vec<Selection>;
-        /// When they go down. What is in their ports or on the wire at that instant is lost.
+        /// When they go down. Packets in their ports or on the wire at that instant are lost.
         value down: Span = Span::ZERO;
         /// When they come up again; without it they stay down.
         option up: Span;

@@ -3,7 +3,7 @@
 //! Congestion points at switch ports sample arriving frames and notify their sources; reaction points
 //! in the sources' NICs limit the rate of each flow (IEEE 802.1Qau). The variants I to VI and the
 //! modifications II, III and IV are those that were proposed for incast. Leaves out: how the two ends
-//! compute (queueing, congestion), and what fits a switch's memory (`check`).
+//! compute (queueing, congestion), and the limits of a switch's memory (`check`).
 
 use incastle_congestion::{AdaptiveIncrease, ReactionPointConfig};
 use incastle_queueing::{CongestionMemory, CongestionPointConfig, Detail, QcnSampling};
@@ -41,7 +41,7 @@ table! {
         /// Q_eq, the length at which the queue is to stay: a share of the buffer per port, or a
         /// size.
         value cp_q_eq: SetPoint = SetPoint::Percent(20.0);
-        /// The weight of the queue's growth beside its length, in the feedback.
+        /// The weight of the queue's growth against its length, in the feedback.
         value cp_w: f64 = point().w, in at_least(0.0);
         /// Bytes that arrive from one sample to the next as long as there is no congestion.
         value cp_sample_base: Bytes = point().base, in above(Bytes::ZERO);
@@ -85,10 +85,10 @@ table! {
         value rpg_min_dec_fac: f64 = limiter().rpg_min_dec_fac, in fraction();
         /// G_d: the share of the rate that one unit of feedback takes.
         value rpg_gd: f64 = limiter().gain, in fraction();
-        /// What modification IV remembers of the feedback: scaled to at most 1 per notification, or
+        /// The memory of the feedback in modification IV: scaled to at most 1 per notification, or
         /// raw.
         value adaptive: Adaptive = Adaptive::Scaled;
-        /// What the limiter of a flow holds; the flow waits when it is full, nothing is lost.
+        /// The queue of a flow's rate limiter; the flow waits when it is full, nothing is lost.
         value queue: Packets = Packets::new(2), in at_least(Packets::new(1));
     }
 }
@@ -138,7 +138,7 @@ words! {
     for QcnSampling {
         /// once per sampling interval, as in version 2.2 of QCN's pseudocode
         "v2.2" => V22,
-        /// at every frame, and heavier feedback shortens the interval under way (the pseudocode of November 2007)
+        /// at every frame, and heavier feedback shortens the current interval (the pseudocode of November 2007)
         "2007-11" => Older,
         /// every frame is a sample
         "every-packet" => EveryPacket,
@@ -155,7 +155,7 @@ words! {
 }
 
 words! {
-    /// What modification IV remembers of the feedback.
+    /// The memory of the feedback in modification IV.
     pub enum Adaptive {
         /// psi / 64 of each notification.
         "scaled" => Scaled,
@@ -337,7 +337,7 @@ impl Value for SetPoint {
 }
 
 impl SetPoint {
-    /// In bytes, where the buffer has so many, or the set point needs none.
+    /// The size in bytes, if the buffer is in bytes or the set point does not depend on it.
     pub fn bytes(self, buffer: Option<Bytes>) -> Option<Bytes> {
         match self {
             Self::Of(bytes) => Some(bytes),
@@ -349,7 +349,7 @@ impl SetPoint {
 }
 
 impl CongestionPoints {
-    /// As the queueing crate has it, at a port that may store `buffer` bytes.
+    /// The configuration of the queueing crate, at a port that may store `buffer` bytes.
     pub fn to_config(&self, buffer: Option<Bytes>) -> CongestionPointConfig {
         let set_point = self.cp_q_eq.bytes(buffer);
         CongestionPointConfig {
@@ -370,9 +370,9 @@ impl CongestionPoints {
 }
 
 impl ReactionPoints {
-    /// As the congestion crate has it, with or without modification IV. The line rate is a
-    /// placeholder: it is the NIC's.
-    pub fn to_config(&self, adaptive: bool) -> ReactionPointConfig {
+    /// The configuration of the congestion crate, with the modifications of the congestion points. The line
+    /// rate is a placeholder: it is the NIC's.
+    pub fn to_config(&self, modifications: &Modifications) -> ReactionPointConfig {
         ReactionPointConfig {
             line_rate: self.rpg_min_rate,
             rpg_min_rate: self.rpg_min_rate,
@@ -384,7 +384,7 @@ impl ReactionPoints {
             rpg_threshold: self.rpg_threshold,
             rpg_min_dec_fac: self.rpg_min_dec_fac,
             gain: self.rpg_gd,
-            adaptive: match (adaptive, self.adaptive) {
+            adaptive: match (modifications.adaptive, self.adaptive) {
                 (false, _) => AdaptiveIncrease::Off,
                 (true, Adaptive::Scaled) => AdaptiveIncrease::Scaled,
                 (true, Adaptive::Raw) => AdaptiveIncrease::Raw,

@@ -17,7 +17,7 @@ table! {
     pub struct Root {
         /// The name of the scenario and of its results: letters, digits, `-`, `_` and `.`.
         value name: String = "scenario".to_owned(), shown "the file's name without `.toml`";
-        /// How long, and with which random numbers.
+        /// Duration and seed.
         section run: Run;
         /// Hosts, switches and links.
         section network: Network;
@@ -27,11 +27,11 @@ table! {
         each switches: SwitchGroup;
         /// The hosts' NICs.
         section host: Host;
-        /// The transport of all flows, unless a group says otherwise.
+        /// The transport of all flows, unless a group sets another.
         section transport: Transport;
         /// The groups of flows, under names of your own.
         each flows: Group;
-        /// What is recorded.
+        /// The records.
         section measure: Measure;
     }
 }
@@ -39,7 +39,7 @@ table! {
 table! {
     /// `[run]`
     pub struct Run {
-        /// How long the network is simulated; with `stop = "when-done"` at most.
+        /// The simulated duration; with `stop = "when-done"` at most.
         value duration: Span, in above_to(Span::ZERO, Span::from_secs(100 * DAY));
         /// When the run ends.
         value stop: RunStop = RunStop::Duration;
@@ -58,11 +58,11 @@ table! {
         /// Segments that leave together (segmentation offload), at most half a window; as many
         /// contiguous arrivals are handed to the transport at once. 1 turns both off.
         value tso_burst: u32 = 1, in at_least(1);
-        /// How long the first arrival of a burst waits for others; without effect at `tso_burst = 1`.
+        /// The time that the first arrival of a burst waits for others; without effect at `tso_burst = 1`.
         value interrupt_coalescing: Span = Span::from_us(5), in between(Span::ZERO, Span::from_secs(1));
-        /// What the NIC's queue holds; a full one drops.
+        /// The capacity of the NIC's queue; a full one drops.
         value queue: Capacity = Capacity::Unlimited;
-        /// What the NICs do about congestion notifications (QCN).
+        /// The reaction points of NICs (QCN).
         section qcn: ReactionPoints;
     }
 }
@@ -72,8 +72,8 @@ words! {
     pub enum RunStop {
         /// After its duration.
         "duration" => Duration,
-        /// When its finite work is done: all flows with a size are complete, all requests answered, all
-        /// rounds over. Groups without an end of their own do not count. The duration is the limit.
+        /// When its finite work is done: all flows with a size are complete, all requests have their responses, all
+        /// rounds are over. Groups with infinite work do not count. The duration is the limit.
         "when-done" => WhenDone,
     }
 }

@@ -60,7 +60,7 @@ pub enum Sizes {
 pub struct Points(Vec<(u64, f64)>);
 
 impl Points {
-    /// Checks the points; `place` says where one of them was written, for messages.
+    /// Checks the points; `place` returns the place of one of them, for messages.
     fn new(points: Vec<(u64, f64)>, place: impl Fn(usize) -> String) -> Result<Self, String> {
         let (Some(first), Some(last)) = (points.first(), points.last()) else {
             return Err("a distribution needs points".to_owned());

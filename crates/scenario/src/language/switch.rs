@@ -29,7 +29,7 @@ table! {
         section queue: Queue;
         /// Ports whose discipline differs, under labels of your own.
         each ports: PortGroup;
-        /// Congestion notification (QCN), besides the discipline.
+        /// Congestion notification (QCN), in addition to the discipline.
         maybe qcn: CongestionPoints;
     }
 }
@@ -69,7 +69,7 @@ table! {
     pub struct Shared {
         /// The memory of the whole switch.
         value shared: Bytes, in above(Bytes::ZERO);
-        /// What one port may hold, as a multiple of the free memory.
+        /// The limit of one port, as a multiple of the free memory.
         value alpha: f64 = SharedBufferConfig::DEFAULT_ALPHA, in above(0.0);
     }
 }
@@ -164,7 +164,7 @@ table! {
     pub struct Threshold {
         /// K: an arriving packet is marked when more than this waits.
         value marking_threshold: Amount;
-        /// What happens above K to packets that are not ECN-capable.
+        /// The treatment above K of packets that are not ECN-capable.
         value not_ect: NotEct = NotEct::Admit;
     }
 }
@@ -172,14 +172,14 @@ table! {
 table! {
     /// The relay of two thresholds. Without any key as printed in 2018.
     pub struct DoubleThreshold {
-        /// How the literature is read.
+        /// The readings of the literature.
         section readings: ThresholdReadings;
         /// Marking begins when the queue rises above this.
         value k1: Amount = ThresholdReading::numbers(readings).k1, shown "of `readings.thresholds`, else 35 packets";
         /// Marking ends when the queue falls to this or below; where it is above `k1`, also when
         /// the queue falls to `k1`. In the unit of `k1`.
         value k2: Amount = ThresholdReading::numbers(readings).k2, shown "of `readings.thresholds`, else 30 packets";
-        /// What happens to packets that would be marked and are not ECN-capable.
+        /// The treatment of packets that would be marked and are not ECN-capable.
         value not_ect: NotEct = NotEct::Admit;
     }
 }
@@ -199,7 +199,7 @@ words! {
     pub enum ThresholdReading {
         /// From 35 to 30 packets, as Sreekumari 2018 prints it: hysteresis.
         "as-printed" => AsPrinted,
-        /// From 30 to 35 packets, the order of Chen et al. 2013: early on the way up, early on the way down.
+        /// From 30 to 35 packets, the order of Chen et al. 2013: early while the queue grows, early while it shrinks.
         "dt-dctcp" => DtDctcp,
         /// From 15 to 25 packets, around DCTCP's K = 20.
         "around-k" => AroundK,
@@ -207,13 +207,13 @@ words! {
 }
 
 table! {
-    /// Deficit round robin: a queue for each flow or class, within the port's one buffer.
+    /// Deficit round robin: a queue for each flow or traffic class, within the port's one buffer.
     pub struct Drr {
-        /// Bytes that a flow or class may send in its turn, besides what it could not use in the turn before.
+        /// Bytes that a flow or traffic class may send in its round, in addition to those that it could not use in the last one.
         value quantum: Bytes = Bytes::new(1_500), in between(Bytes::new(1), Bytes::new(1 << 30));
-        /// Which packet goes when the buffer is full.
+        /// The packet that is dropped when the buffer is full.
         value drop: FairDrop = FairDrop::Longest;
-        /// What has a queue of its own, and a turn.
+        /// The unit with a separate queue.
         value classify_by: ClassifyBy = ClassifyBy::Flow;
         /// K: an arriving ECN-capable packet is marked when more than this waits in its own queue. Without it nothing is marked.
         option marking_threshold: Amount;
@@ -221,7 +221,7 @@ table! {
 }
 
 words! {
-    /// What has a queue of its own.
+    /// The unit with a separate queue.
     pub enum ClassifyBy {
         /// Each flow.
         "flow" => Flow,
@@ -241,7 +241,7 @@ words! {
 }
 
 words! {
-    /// What happens to packets that would be marked and are not ECN-capable.
+    /// The treatment of packets that would be marked and are not ECN-capable.
     pub enum NotEct {
         /// They are stored, as long as there is memory.
         "admit" => Admit,
@@ -282,7 +282,7 @@ impl Buffer {
 }
 
 impl PortGroup {
-    /// What the ports lead to.
+    /// The neighbors of the ports.
     pub(crate) fn destinations(&self, label: &str) -> Selection {
         self.to.clone().unwrap_or_else(|| Selection::named(label))
     }

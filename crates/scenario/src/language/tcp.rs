@@ -12,7 +12,7 @@ use crate::grammar::declare::{NoKeys, choice, table, word_or, words};
 use crate::grammar::range::{above, at_least, between, fraction, proper_fraction, within_a_day};
 use crate::language::custom::Custom;
 
-/// Payload bytes of a full segment, unless a scenario says otherwise.
+/// Payload bytes of a full segment, unless a scenario sets another.
 fn default_mss() -> Bytes {
     Bytes::new(u64::from(tcp::Config::default().mss))
 }
@@ -23,13 +23,13 @@ fn segments(bytes: Bytes) -> Amount {
 }
 
 table! {
-    /// TCP. Sizes in packets mean so many segments of `mss`.
+    /// TCP. Sizes in packets mean segments of `mss`.
     pub struct Tcp {
-        /// What the sender does about congestion.
+        /// The sender's congestion control.
         flat congestion: Congestion;
         /// Application bytes of a full segment; 40 bytes of headers come on top.
         value mss: Bytes = default_mss(), in between(Bytes::new(1), Bytes::new(65_000));
-        /// How lost segments are found and repaired.
+        /// The loss recovery.
         value recovery: tcp::Recovery = default_recovery(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`";
         /// The use of ECN.
         value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp and dt-cwa, else `\"off\"`";
@@ -39,7 +39,7 @@ table! {
         value ect_on_control: bool = ecn.with(ce_change).default_ect_on_control(), shown "true under `ecn = \"dctcp\"`, else false";
         /// Whether ACKs with ECE grow the window.
         value grow_on_ece: bool = NewRenoConfig::new(default_mss()).grow_on_ece;
-        /// One ACK grows the window in slow start by at most so many segments (L of RFC 3465).
+        /// One ACK grows the window in slow start by at most this number of segments (L of RFC 3465).
         value abc_limit: u32 = NewRenoConfig::new(default_mss()).abc_limit, in at_least(1);
         /// The window at the start.
         value initial_window: Amount = segments(tcp::Config::default().initial_window);
@@ -49,7 +49,7 @@ table! {
         value max_cwnd: WindowLimit = WindowLimit::Unlimited;
         /// The window that the receiver offers; unlimited is 1 GiB, the most that TCP can say.
         value receive_window: WindowLimit = WindowLimit::Unlimited;
-        /// Three-way handshake; without it connections begin established.
+        /// The three-way handshake; without it connections begin established.
         value handshake: bool = tcp::Config::default().handshake;
         /// The least retransmission timeout.
         value min_rto: Span = tcp::RtoConfig::default().min, in within_a_day();
@@ -63,7 +63,7 @@ table! {
         value randomized_rto: bool = tcp::RtoConfig::default().randomized;
         /// Round-trip times by timestamps; otherwise by Karn's rule.
         value timestamps: bool = tcp::Config::default().timestamps;
-        /// One ACK for so many segments; 1 turns delayed ACKs off.
+        /// One ACK for this number of segments; 1 turns delayed ACKs off.
         value delayed_ack_count: u32 = tcp::Config::default().delayed_ack_count, in at_least(1);
         /// The longest that an ACK is delayed.
         value delayed_ack_timeout: Span = tcp::Config::default().delayed_ack_timeout, in within_a_day();
@@ -75,7 +75,7 @@ table! {
 }
 
 choice! {
-    /// What the sender does about congestion.
+    /// The sender's congestion control.
     pub enum Congestion by congestion = "new-reno", elsewhere crate::language::elsewhere::instead, besides "a Python class such as \"my_controller.py:Delay\"" {
         /// NewReno: slow start, congestion avoidance, halving (RFC 5681, 6582)
         "new-reno" => NewReno(NoKeys),
@@ -85,11 +85,11 @@ choice! {
         "cubic" => Cubic(Cubic),
         /// DCTCP: the window shrinks in proportion to the fraction of marked data (RFC 8257)
         "dctcp" => Dctcp(Dctcp),
-        /// D2TCP: DCTCP that gives way less before a near deadline, and more before a far one (Vamanan 2012)
+        /// D2TCP: DCTCP that backs off less before a near deadline, and more before a far one (Vamanan 2012)
         "d2tcp" => D2tcp(D2tcp),
         /// DT-CWA: the window steps down while marks come back, and is lifted once after them (Sreekumari 2018)
         "dt-cwa" => DtCwa(DtCwa),
-        /// a controller of your own: a Python class, or what a program in Rust brings along
+        /// a user-defined controller: a Python class, or one that a program in Rust registers
         "custom" => Custom(Custom),
     }
 }
@@ -133,9 +133,9 @@ table! {
     pub struct DtCwa {
         /// DCTCP's.
         flat estimate: Dctcp;
-        /// The share of CW_max - CW_min that is given back when the marks have been answered.
+        /// The share of CW_max - CW_min that is given back after the reaction to marks.
         value b: f64 = DtCwaConfig::new(default_mss()).b, in between(0.0, 1.0);
-        /// How the paper is read where it leaves a choice.
+        /// The readings of the paper where it leaves a choice.
         section readings: DtCwaReadings;
     }
 }
@@ -143,7 +143,7 @@ table! {
 table! {
     /// Readings of DT-CWA.
     pub struct DtCwaReadings {
-        /// How the reaction to marks is read.
+        /// The reading of the reaction to marks.
         value reaction: CwaReaction = DtCwaConfig::new(default_mss()).reaction;
         /// Over which time CW_max and CW_min are the extremes of the window.
         value extremes: CwaExtremes = DtCwaConfig::new(default_mss()).extremes;
@@ -215,7 +215,7 @@ word_or! {
 }
 
 impl Congestion {
-    /// Whether the sender is made for DCTCP's echo, by which it can tell which data was marked.
+    /// Whether the sender needs DCTCP's echo, which reports the marked data exactly.
     pub fn needs_fractions(&self) -> bool {
         matches!(self, Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_))
     }

@@ -18,7 +18,7 @@ table! {
     pub struct Transport {
         /// The protocol.
         flat kind: Kind;
-        /// What the wire carries besides IP packets.
+        /// The bytes on the wire in addition to IP packets.
         value framing: Framing = Framing::Ip;
         /// The traffic class of its packets, acknowledgements included, where a switch has a queue for each class (`classify_by` of `drr`).
         value traffic_class: u32 = 0, in between(0, MAX_CLASS);
@@ -44,14 +44,14 @@ table! {
     pub struct Datagram {
         /// Application bytes of a full datagram; 28 bytes of headers come on top.
         value payload: Bytes = Bytes::new(1_472), in between(Bytes::new(1), Bytes::new(65_000));
-        /// Application bytes that may wait for the NIC; what does not fit any more is refused and
+        /// Application bytes that may wait for the NIC; data that do not fit are refused and
         /// counted. A bulk transfer waits for room instead.
         value send_buffer: SendBuffer = SendBuffer::Limited(DEFAULT_SEND_BUFFER);
     }
 }
 
 words! {
-    /// What the wire carries besides IP packets.
+    /// The bytes on the wire in addition to IP packets.
     pub enum Framing {
         /// Nothing: a packet's size is its IP size.
         "ip" => Ip,
@@ -110,7 +110,7 @@ impl Transport {
         }
     }
 
-    /// What UDT and DCUDP have in common, if it is one of them.
+    /// The parameters that UDT and DCUDP share, if it is one of them.
     pub fn stream(&self) -> Option<&Stream> {
         match &self.kind {
             Kind::Udt(udt) => Some(&udt.stream),
@@ -127,7 +127,7 @@ impl Transport {
         }
     }
 
-    /// Whether connections begin and end with packets of their own.
+    /// Whether connections begin and end with handshakes.
     pub fn has_handshake(&self) -> bool {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.handshake,

@@ -29,7 +29,7 @@ fn dcudp() -> (Config, udt::Dcudp) {
 }
 
 table! {
-    /// What UDT and DCUDP have in common.
+    /// The parameters that UDT and DCUDP share.
     pub struct Stream {
         /// A full packet with its headers: 44 bytes less are application bytes (20 of IP, 8 of UDP,
         /// 16 of UDT).
@@ -37,7 +37,7 @@ table! {
         /// Handshake with a cookie, two round trips; without it connections begin established, under
         /// DCUDP with the round trip that the handshake would have measured.
         value handshake: bool = true;
-        /// Application bytes that may wait to be sent first; what does not fit any more is refused and
+        /// Application bytes that may wait to be sent first; data that do not fit are refused and
         /// counted. A bulk transfer waits for room instead.
         value send_buffer: SendBuffer = SendBuffer::Unlimited;
         /// The interval of full ACKs, and the step of UDT's control.
@@ -48,11 +48,11 @@ table! {
 table! {
     /// UDT 4 with its native control.
     pub struct Udt {
-        /// What both have.
+        /// The parameters that both share.
         flat stream: Stream;
         /// The most that may be outstanding.
         value flow_window: Packets = Packets::new(u64::from(Config::default().flow_window)), in windows();
-        /// What the receiver's buffer holds.
+        /// The capacity of the receiver's buffer.
         value receive_buffer: Packets = Packets::new(u64::from(Config::default().receive_buffer)), in windows();
         /// The least period of the retransmission timer (EXP).
         value exp_floor: Span = Config::default().exp_floor, in above_to(Span::ZERO, MINUTE);
@@ -62,25 +62,25 @@ table! {
 table! {
     /// DCUDP: UDT with ECN, two modes and a law for data centers. Its data are always ECN-capable.
     pub struct Dcudp {
-        /// What both have.
+        /// The parameters that both share.
         flat stream: Stream;
-        /// The most that may be outstanding; `"capacity"` is what C sends in two SYN, and at least UDT's.
+        /// The most that may be outstanding; `"capacity"` is the data that C sends in two SYN, and at least UDT's.
         value flow_window: FlowWindow = FlowWindow::Capacity;
-        /// What the receiver's buffer holds.
+        /// The capacity of the receiver's buffer.
         value receive_buffer: ReceiveBuffer = ReceiveBuffer::FlowWindow;
         /// The least period of the retransmission timer (EXP).
         value exp_floor: Span = dcudp().0.exp_floor, in above_to(Span::ZERO, MINUTE);
         /// C: the rate of the host's own link, or another, headers included.
         value capacity: Capacity = Capacity::Interface;
-        /// How the paper is read where it leaves a choice.
+        /// The readings of the paper where it leaves a choice.
         section readings: DcudpReadings;
         /// The round trip that the law works with.
         value rtt: DcudpRtt = DcudpRtt::Latest;
         /// K: over how many round trips, and packets, the rule for the end of congestion mode looks back.
         value exit_window: u32 = ExitRuleConfig::default().k as u32, in between(2, 1024);
-        /// What a NAK does in UDP mode.
+        /// The effect of a NAK in UDP mode.
         value loss_in_udp_mode: LossInUdpMode = LossInUdpMode::Ignore;
-        /// New data stop after so many round trips, beyond the interval of ACKs, without an ACK.
+        /// New data stop after this number of round trips without an ACK, plus the interval of ACKs.
         value silent_rtts: u32 = dcudp().1.silent_rtts, in at_least(1);
         /// Whether control packets are ECN-capable too.
         value ect_on_control: bool = dcudp().1.ect_on_control;
@@ -92,17 +92,17 @@ table! {
 table! {
     /// Readings of DCUDP.
     pub struct DcudpReadings {
-        /// How the paper's listing of the law (its figure 4) is read.
+        /// The reading of the paper's listing of the law (its figure 4).
         value control_law: DcudpLaw = DcudpLaw::Default;
-        /// What Rate_max grows by at an ACK without ECE; without effect under `control_law = "printed"`.
+        /// The growth of Rate_max at an ACK without ECE; without effect under `control_law = "printed"`.
         value growth: DcudpGrowth = DcudpGrowth::PerSecond;
         /// Whose round trip is in the least rate of one packet per round trip.
         value floor: DcudpFloor = DcudpFloor::Latest;
         /// The rate with which congestion mode begins.
         value entry: DcudpEntry = DcudpEntry::Measured;
-        /// How the paper's rule for the end of congestion mode (its section IV.C) is read.
+        /// The reading of the paper's rule for the end of congestion mode (its section IV.C).
         value exit: ExitReading = ExitReading::Default;
-        /// How what has piled up at the sender leaves after the return to UDP mode.
+        /// The draining of the sender's backlog after the return to UDP mode.
         value backlog: DcudpBacklog = DcudpBacklog::Interface;
     }
 }
@@ -175,7 +175,7 @@ words! {
 
 words! {
     for DcudpEntry {
-        /// What was sent of late.
+        /// The bytes sent recently.
         "measured" => Measured,
         /// C.
         "interface" => Interface,
@@ -296,7 +296,7 @@ impl Dcudp {
         config
     }
 
-    /// What C sends in two SYN, at least UDT's window.
+    /// The bytes that C sends in two SYN, at least UDT's window.
     fn window_of(&self, capacity: Rate) -> u32 {
         let two_syn = u128::from(self.stream.syn.as_ps()) * 2;
         let bits = u128::from(capacity.bits_per_second()) * two_syn / 1_000_000_000_000;

@@ -1,7 +1,7 @@
-//! What each group of flows offers: to whom, and how much in a second on average.
+//! The demand of each group of flows: its pairs of hosts, and its mean rate.
 //!
-//! On the wire count packets with data, with their headers and framing, each sent once. Leaves out: ACKs,
-//! handshakes, repeated packets, and the frames that Ethernet fills up where sizes are drawn.
+//! The wire carries packets with data, with their headers and framing, each sent once. Leaves out: ACKs,
+//! handshakes, retransmissions, and the padding of Ethernet where sizes are drawn.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ use crate::load::spread::{Matrix, Network, Shares};
 use crate::topology::pairs::{GroupHosts, Pair, group_pairs};
 use crate::topology::tier::{Direction, Tier};
 
-/// A demand that is known before anything is simulated.
+/// A demand that is known before the simulation.
 pub(super) struct Offer {
     pub(super) matrix: Matrix,
     /// Application bytes per second.
@@ -27,10 +27,10 @@ pub(super) struct Offer {
     pub(super) wire: f64,
 }
 
-/// Why a group offers no load that is known.
+/// The reason why a group's load is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unknown {
-    /// What it sends depends on what has arrived, or on how fast the transport is.
+    /// Its rate depends on arrivals, or on the transport.
     Adapts,
     /// All transfers of a list begin at one instant.
     AtOnce,
@@ -42,7 +42,7 @@ pub(super) enum Unknown {
     Elsewhere,
 }
 
-/// A group for which its demand is sought.
+/// A group whose demand is computed.
 struct Source<'a> {
     group: &'a Group,
     network: &'a Network<'a>,
@@ -50,7 +50,7 @@ struct Source<'a> {
     format: WireFormat,
 }
 
-/// When a group sends: from, until.
+/// The period in which a group sends: from, until.
 pub(super) fn period(group: &Group, duration: Span) -> (Span, Span) {
     let stop = match group.stop {
         Stop::End => duration,
@@ -59,7 +59,7 @@ pub(super) fn period(group: &Group, duration: Span) -> (Span, Span) {
     (group.start, stop)
 }
 
-/// What a group of a checked scenario offers.
+/// The demand of a group of a checked scenario.
 pub(super) fn offers(
     root: &Root,
     group: &Group,
@@ -95,9 +95,9 @@ pub(super) fn offers(
     })
 }
 
-/// The bytes per second that a load of 1 of these links means, for a group of a checked scenario.
+/// The bytes per second at a load of 1 on these links, for a group of a checked scenario.
 ///
-/// Of hosts: the rates of the access links of all receivers. Of another tier: what fills those of its links that the
+/// For hosts: the rates of the access links of all receivers. For another tier: the demand that fills the links that the
 /// group's data cross, on average, in the direction in which that is less.
 pub(crate) fn capacity(
     group: &Group,
@@ -128,7 +128,7 @@ pub(crate) fn capacity(
     }
 }
 
-/// The demand at which links that are crossed are full on average; endless where none is crossed.
+/// The demand at which the crossed links are full on average; infinite where none is crossed.
 fn full(shares: &Shares, load_of: LoadOf, direction: Direction, network: &Network<'_>) -> f64 {
     let (mut crossing, mut rates) = (0.0, 0.0);
     for &(number, share) in shares {
@@ -166,7 +166,7 @@ fn of_incast(incast: &RandomIncast, count: Count, hosts: &GroupHosts) -> Matrix 
     }
 }
 
-/// The senders of an incast, of all that may send to its receiver.
+/// The senders of an incast, among all that may send to its receiver.
 fn senders_at_once(count: Count, others: usize) -> usize {
     match count {
         Count::Each => others,
@@ -201,7 +201,7 @@ impl Source<'_> {
         self.hosts.pairs(self.group)
     }
 
-    /// The arrivals per second, where one has so many bytes in the terms of `load`.
+    /// The arrivals per second, of `bytes` each in the terms of `load`.
     fn arrivals(&self, given: Option<f64>, bytes: f64) -> Result<f64, Unknown> {
         if let Some(given) = given {
             return Ok(given);
@@ -233,7 +233,7 @@ impl Source<'_> {
         let count = self.group.count;
         let mean = incast.mean_bytes(count, &self.hosts.from, &self.hosts.to);
         let per_second = self.arrivals(incast.incast_rate, mean)?;
-        // Of all senders of one receiver.
+        // The rate of all senders of one receiver.
         let set: BTreeSet<usize> = self.hosts.from.iter().copied().collect();
         let wire = |receiver: &usize| {
             let others = set.len() - usize::from(set.contains(receiver));
@@ -290,7 +290,7 @@ impl Source<'_> {
         (messages * interval / (on + off)).min(1.0)
     }
 
-    /// Answers to clients, and requests to servers.
+    /// Responses to clients, and requests to servers.
     fn query(&self, query: &Query) -> Vec<Offer> {
         let rate = query.rate.expect("a query in open loop has a rate");
         let (mut bytes, mut wire) = (0.0, 0.0);
@@ -331,8 +331,8 @@ impl Source<'_> {
         ]
     }
 
-    /// The bytes of transfers that begin within so long, over the time from the first start to the last, or that
-    /// the largest of them needs alone, if that is longer.
+    /// The bytes of transfers that begin within a span, over the time from the first start to the last. If the
+    /// largest of them alone takes longer, over its time.
     fn list(&self, list: &Arrivals, length: Span) -> Result<Offer, Unknown> {
         if list.list().iter().any(Arrival::waits) {
             return Err(Unknown::Adapts);

@@ -1,4 +1,4 @@
-//! What each group offers to each link, and the sums of tiers.
+//! The load that each group offers to each link, and the sums of tiers.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ use crate::topology::tier::{Direction, Tier};
 /// The load that a scenario offers to the links of its network.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct OfferedLoad {
-    /// All groups together: of each tier and direction when that is greatest.
+    /// The maximum over time of all groups together, by tier and direction.
     pub together: Vec<TierLoad>,
     /// Each group, in the order of the scenario.
     pub groups: Vec<GroupLoad>,
@@ -27,7 +27,7 @@ pub struct GroupLoad {
     pub group: String,
     /// Application bytes per second, on average.
     pub application: f64,
-    /// From when and until when it offers them, in seconds.
+    /// The begin and the end of its load, in seconds.
     pub period: (f64, f64),
     /// The tiers that its data cross.
     pub tiers: Vec<TierLoad>,
@@ -40,11 +40,11 @@ pub struct LeftOut {
     pub group: String,
     /// Its workload.
     pub workload: &'static str,
-    /// Why.
+    /// The reason.
     pub reason: &'static str,
 }
 
-/// The load of the links of a tier in one direction, or in both where they are alike. Loads are fractions of the
+/// The load of the links of a tier in one direction, or in both where they are equal. Loads are fractions of the
 /// rates of links that data cross.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TierLoad {
@@ -60,13 +60,13 @@ pub struct TierLoad {
     pub application: f64,
     /// The same on the wire: with headers and framing, each packet once, without ACKs and handshakes.
     pub wire: f64,
-    /// The greatest of any link, on the wire.
+    /// The maximum of any link, on the wire.
     pub max: f64,
     /// The name of that link.
     pub max_link: String,
 }
 
-/// A group and what it offers to directed links.
+/// A group and its load on directed links.
 pub(super) struct Loaded<'a> {
     pub(super) name: &'a str,
     pub(super) group: &'a Group,
@@ -76,25 +76,25 @@ pub(super) struct Loaded<'a> {
     pub(super) links: Vec<(usize, [f64; 2])>,
 }
 
-/// The load of a tier in one direction, with the link that has the most.
+/// The load of a tier in one direction, with its maximum.
 pub(super) struct Row {
     pub(super) tier: Tier,
     pub(super) direction: Direction,
-    /// Links that are crossed, their rates and the bytes per second on them together.
+    /// The crossed links: their number, their rates and the bytes per second on them together.
     pub(super) crossed: usize,
     pub(super) rate: f64,
     pub(super) bytes: [f64; 2],
-    /// Of the directed link with the most: its number, and its load.
+    /// The directed link with the maximum load: its number, and that load.
     pub(super) max: (usize, f64),
 }
 
-/// The most bytes per second that are counted, so that sums and quotients of them are finite.
+/// The maximum of bytes per second, so that sums and quotients are finite.
 const MOST: f64 = 1e200;
 
-/// Loads that are this close are the same: sums in another order.
+/// Loads this close are equal: sums in another order differ so much.
 pub(super) const SAME: f64 = 1e-9;
 
-/// What the groups of a scenario that send at instants of their own offer.
+/// The load of all groups of a scenario that begin independently of the network.
 pub(super) struct Offered<'a> {
     pub(super) network: Network<'a>,
     pub(super) tiers: Vec<Tier>,
@@ -102,7 +102,7 @@ pub(super) struct Offered<'a> {
     pub(super) left_out: Vec<(&'a str, &'a Group, Unknown)>,
 }
 
-/// The bytes per second that a load of 1 means for a group of a checked scenario.
+/// The bytes per second at a load of 1, for a group of a checked scenario.
 pub fn capacity(group: &Group, load_of: LoadOf, layout: &Layout) -> f64 {
     let capacity = demand::capacity(group, load_of, &Network::new(layout));
     capacity.expect("a checked scenario has links of this tier that can be looked at")
@@ -134,7 +134,7 @@ impl<'a> Offered<'a> {
         offered
     }
 
-    /// What offers put on each link.
+    /// The load of offers on each link.
     fn links(&self, offers: &[Offer]) -> Result<Vec<(usize, [f64; 2])>, Unknown> {
         let mut links = Vec::new();
         for offer in offers {
@@ -180,7 +180,7 @@ impl<'a> Offered<'a> {
         rows
     }
 
-    /// The greatest load of each tier and direction, and the groups that offer it together.
+    /// The maximum load of each tier and direction, and the groups that offer it together.
     pub(super) fn peaks(
         &self,
         root: &Root,
@@ -209,7 +209,7 @@ impl<'a> Offered<'a> {
         peaks
     }
 
-    /// Rows as results have them: directions that are alike as one, and none that is not crossed where the other
+    /// The rows of results: equal directions as one, and no direction that is not crossed where the other
     /// one is.
     fn table(&self, rows: &[&Row]) -> Vec<TierLoad> {
         let mut table = Vec::new();
@@ -345,7 +345,7 @@ fn tiers(all: &[TierLoad]) -> Value {
     .collect()
 }
 
-/// Whether it is worth a warning that a group offers more than links carry: a list may be a burst that is meant.
+/// Whether a group that overloads links gets a warning: a list may be a deliberate burst.
 pub(super) fn is_steady(group: &Group) -> bool {
     !matches!(group.workload, Workload::FlowList(_))
 }

@@ -1,9 +1,9 @@
-//! How demand between hosts spreads over the links of a network, on average.
+//! Spreads demand between hosts over the links of a network, on average.
 //!
-//! Each switch shares what goes to a host evenly among its ports that lead one hop closer, as the
+//! Each switch divides the traffic to a host evenly among its ports that lead one hop closer, as the
 //! engine's routes do (`engine/src/network/route.rs`); loads of links are sums over all pairs, because
 //! expectations add up. Leaves out: links that are down at the beginning and come up later, failures
-//! after it, and what chance makes of few flows (the hash of ECMP spreads them unevenly).
+//! after it, and chance with few flows (the hash of ECMP spreads them unevenly).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -14,40 +14,40 @@ use crate::topology::layout::{End, Layout};
 use crate::topology::pairs::Pair;
 use crate::topology::tier::{Direction, Tier};
 
-/// Who sends to whom, in any unit: only the shares of the whole count.
+/// The traffic matrix, in any unit: only shares of the total count.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Matrix {
-    /// Each of `from` sends to each of `to` but itself, as much as the weight of the receiver.
+    /// Each of `from` sends to each of `to` but itself, in proportion to the receiver's weight.
     Product {
         from: Vec<usize>,
         to: Vec<(usize, f64)>,
     },
-    /// These pairs, each with its demand; some may come again.
+    /// Pairs, each with its demand; some may repeat.
     Pairs(Vec<(Pair, f64)>),
 }
 
-/// The share of a demand that crosses each directed link, where that is any: by number, in order.
+/// The share of a demand that crosses each directed link with any: by number, in order.
 pub(super) type Shares = Vec<(usize, f64)>;
 
-/// A network as demand sees it. Directed links are numbered: twice the place of the link in the layout, and
-/// one more from its second end to its first.
+/// A network of directed links. They are numbered: twice the index of the link in the layout, and
+/// one more from its second node to its first.
 pub(super) struct Network<'a> {
     pub(super) layout: &'a Layout,
-    /// By host: the number of its link from there, and what is at the other end.
+    /// By host: the number of its link from there, and the neighbor.
     hosts: Vec<Option<(usize, End)>>,
-    /// By switch: the numbers of its links to other switches, and which these are.
+    /// By switch: the numbers of its links to other switches, and these switches.
     switches: Vec<Vec<(usize, usize)>>,
 }
 
-/// More ports than this are not looked at: a fat tree of k = 64 has half as many.
+/// The maximum of ports: a fat tree of k = 64 has half as many.
 const MOST_VISITS: usize = 1_000_000_000;
 
-/// What goes to the hosts of one switch from those of others.
+/// The traffic to the hosts of one switch from those of others.
 struct Demand {
     last: usize,
     /// Times each of `firsts`.
     weight: f64,
-    /// Of each first switch; many demands share them.
+    /// For each first switch; many demands share them.
     firsts: Rc<[(usize, f64)]>,
 }
 
@@ -69,7 +69,7 @@ impl Matrix {
 }
 
 impl<'a> Network<'a> {
-    /// As it is at the beginning.
+    /// The network at the beginning.
     pub(super) fn new(layout: &'a Layout) -> Self {
         let mut network = Self {
             layout,
@@ -136,7 +136,7 @@ impl<'a> Network<'a> {
         )
     }
 
-    /// Enters the load of access links, and gives what is left for others.
+    /// Adds the load of access links, and returns the demand between switches.
     fn of_product(&self, from: &[usize], to: &[(usize, f64)], load: &mut [f64]) -> Vec<Demand> {
         let all: f64 = to.iter().map(|(_, weight)| weight).sum();
         let own: BTreeMap<usize, f64> = to.iter().copied().collect();
@@ -164,7 +164,7 @@ impl<'a> Network<'a> {
         demand.collect()
     }
 
-    /// The same of pairs.
+    /// The same for pairs.
     fn of_pairs(&self, pairs: &[(Pair, f64)], load: &mut [f64]) -> Vec<Demand> {
         let mut demand: BTreeMap<usize, BTreeMap<usize, f64>> = BTreeMap::new();
         for &(Pair { from, to }, weight) in pairs {
@@ -184,7 +184,7 @@ impl<'a> Network<'a> {
         demand.collect()
     }
 
-    /// Enters what a host sends, and gives its switch, if it has one.
+    /// Adds a host's sent traffic, and returns its switch, if it has one.
     fn leave(&self, host: usize, demand: f64, load: &mut [f64]) -> Option<usize> {
         let (number, other) = self.hosts[host]?;
         load[number] += demand;
@@ -194,8 +194,8 @@ impl<'a> Network<'a> {
         }
     }
 
-    /// Enters what a host receives, and gives its switch. Of a host that is linked with another host all
-    /// has been entered as what that one sends.
+    /// Adds a host's received traffic, and returns its switch. Between two linked hosts, the
+    /// sender's call has added everything.
     fn arrive(&self, host: usize, demand: f64, load: &mut [f64]) -> Option<usize> {
         match self.hosts[host]? {
             (number, End::Switch(switch)) => {
@@ -207,13 +207,13 @@ impl<'a> Network<'a> {
     }
 }
 
-/// Carries demand to one last switch after the other.
+/// Forwards demand to one last switch after the other.
 struct Search {
-    /// By switch: how many links lie between it and the last one.
+    /// By switch: the number of links to the last one.
     distances: Vec<usize>,
     /// Switches in the order of their distances.
     order: Vec<usize>,
-    /// By switch: what is still to be sent on.
+    /// By switch: the traffic still to be forwarded.
     here: Vec<f64>,
 }
 
@@ -228,8 +228,8 @@ impl Search {
         }
     }
 
-    /// Enters what goes from the first switches to a last one, at all links between them. What cannot get
-    /// there goes nowhere.
+    /// Adds the traffic from the first switches to a last one, at all links between them. Unreachable
+    /// traffic adds nothing.
     fn send(&mut self, switches: &[Vec<(usize, usize)>], demand: &Demand, load: &mut [f64]) {
         let last = demand.last;
         self.measure(switches, last);
@@ -342,7 +342,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
-        /// Sets and pairs give the same, and what single packets do by chance, on any network of switches.
+        /// Sets and pairs agree, and with the average of single packets, on any network of switches.
         #[test]
         fn shares_are_those_of_single_packets(
             places in vec(0..SWITCHES, HOSTS),

@@ -1,4 +1,4 @@
-//! What is said of loads: a tier that is not there, and more than links carry.
+//! Messages about loads: a missing tier, and links above 100 %.
 
 use incastle_units::Rate;
 
@@ -12,8 +12,8 @@ use crate::text::node::quoted;
 use crate::topology::layout::Layout;
 use crate::topology::tier::Tier;
 
-/// Gives the offered load of a scenario without errors, and none of others; reports loads of links that are never crossed, and links
-/// to which more is offered than they carry.
+/// Returns the offered load of a scenario without errors, else none. Reports loads of links that are never crossed, and
+/// overloaded links.
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) -> OfferedLoad {
     if cx.has_errors() || cx.partial {
         return OfferedLoad::default();
@@ -23,7 +23,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) -> Offer
     let peaks = offered.peaks(root, is_steady);
     for &tier in &offered.tiers {
         let peaks = peaks.iter().filter(|(row, _)| row.tier == tier);
-        // Of two alike the first, the way up.
+        // The first of two equal ones: the direction up.
         if let Some((row, groups)) = peaks.rev().max_by(|a, b| a.0.max.1.total_cmp(&b.0.max.1)) {
             offered.warn(row, groups, cx);
         }
@@ -31,7 +31,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) -> Offer
     offered.result(root)
 }
 
-/// Checks `load_of` of all groups, as far as that needs no other checks.
+/// Checks `load_of` of all groups, as far as possible without other checks.
 pub(crate) fn check_tiers(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let tiers = Tier::among(layout);
     for (name, group) in &root.flows {
@@ -41,7 +41,7 @@ pub(crate) fn check_tiers(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     }
 }
 
-/// Reports a `load_of` without `load`, or of a tier that is not there.
+/// Reports a `load_of` without `load`, or of a missing tier.
 fn check_load_of(path: &str, load: Load, tiers: &[Tier], cx: &mut Context<'_>) {
     let key = format!("{path}.load_of");
     if !is_there(load.of, tiers) {
@@ -65,7 +65,7 @@ impl LoadOf {
 }
 
 impl Offered<'_> {
-    /// Reports groups whose load is a fraction of links that they do not cross, or that cannot be looked at.
+    /// Reports groups whose load is a fraction of links that they do not cross, or that are too many.
     fn check_loads(&self, cx: &mut Context<'_>) {
         for &(name, group, unknown) in &self.left_out {
             let load = group.workload.load();
@@ -86,7 +86,7 @@ impl Offered<'_> {
         }
     }
 
-    /// Warns of a link to which more is offered than it carries: at each group that offers more than that alone,
+    /// Warns of an overloaded link: at each group that overloads it alone,
     /// or else at the group that offers the most.
     fn warn(&self, row: &Row, groups: &[&Loaded<'_>], cx: &mut Context<'_>) {
         let (number, load) = row.max;
@@ -132,7 +132,7 @@ impl Loaded<'_> {
     }
 }
 
-/// The key that says how much a group offers.
+/// The key of a group's load.
 fn key(group: &Group) -> &'static str {
     match &group.workload {
         Workload::Cbr(_) | Workload::OnOff(_) | Workload::Query(_) => "rate",
@@ -147,7 +147,7 @@ fn key(group: &Group) -> &'static str {
     }
 }
 
-/// With what a group offers no more than its link carries beside the others.
+/// The value with which a group does not overload its link, given the others.
 fn remedy(group: &Group, tier: Tier, own: f64, others: f64) -> String {
     let factor = (1.0 - others) / own;
     let number = |value: f64| {

@@ -1,4 +1,4 @@
-//! What there is to choose from, each with one line: `incastle list`.
+//! The choices, each with one line: `incastle list`.
 
 use incastle_queueing::QcnSampling;
 
@@ -17,23 +17,23 @@ use crate::language::transport::Transport;
 /// One list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogList {
-    /// What it lists: "algorithms", "queues", "sampling", "topologies", "transports",
+    /// Its name: "algorithms", "queues", "sampling", "topologies", "transports",
     /// "workloads", "sizes".
     pub name: &'static str,
-    /// What there is.
+    /// The choices.
     pub entries: Vec<CatalogEntry>,
 }
 
-/// One thing to choose.
+/// One choice.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogEntry {
     /// As scenarios write it.
     pub name: &'static str,
-    /// What it is, in one line.
+    /// Its meaning, in one line.
     pub description: String,
 }
 
-/// What there is to choose from.
+/// All lists of choices.
 pub fn catalog() -> Vec<CatalogList> {
     let mut algorithms = choice_of(&Tcp::description(), "congestion");
     algorithms.extend(set_elsewhere());
@@ -52,7 +52,7 @@ pub fn catalog() -> Vec<CatalogList> {
         .collect()
 }
 
-/// Algorithms that are set elsewhere than by `congestion`.
+/// Algorithms that other keys than `congestion` set.
 fn set_elsewhere() -> Vec<CatalogEntry> {
     let entry = |one: &Elsewhere, about: &str| CatalogEntry {
         name: one.name,
@@ -71,7 +71,7 @@ fn set_elsewhere() -> Vec<CatalogEntry> {
     together.chain(transports).chain(variants).collect()
 }
 
-/// When QCN's congestion points compute feedback.
+/// The sampling of QCN's congestion points.
 fn sampling_rules() -> Vec<CatalogEntry> {
     let rules = QcnSampling::entries().into_iter();
     rules

@@ -1,4 +1,4 @@
-//! What readers and editors are told about the language, from its declarations.
+//! The language's reference for readers and editors, from its declarations.
 
 pub(crate) mod catalog;
 pub(crate) mod reference;

@@ -64,7 +64,7 @@ fn section(title: &str, about: &str, table: &Description, out: &mut String) {
     }
 }
 
-/// One table per alternative that has keys of its own.
+/// One table per alternative with keys.
 fn alternatives(choice: &Choice, out: &mut String) {
     for alternative in &choice.alternatives {
         if alternative.table.members.is_empty() {

@@ -1,4 +1,4 @@
-//! What reading a scenario collects: the findings, and where each key was written.
+//! The state of reading a scenario: the findings, and the place of each key.
 
 use std::collections::BTreeMap;
 
@@ -8,9 +8,9 @@ use crate::text::node::Place;
 
 /// Collects findings while a scenario is read and checked; nothing stops at the first.
 pub(crate) struct Context<'a> {
-    /// Where the scenario may read other files.
+    /// Access to other files of the scenario.
     pub(crate) files: &'a dyn Files,
-    /// Whether tables with errors have been cut out of what is read.
+    /// Whether tables with errors have been removed.
     pub(crate) partial: bool,
     places: BTreeMap<String, Place>,
     findings: Vec<Finding>,
@@ -24,16 +24,16 @@ struct Finding {
     help: Option<String>,
 }
 
-/// A finding to which help can be added, unless it was there already.
+/// A finding to which help can be added, unless it is a duplicate.
 pub(crate) struct Reported<'a>(Option<&'a mut Finding>);
 
 impl Reported<'_> {
-    /// What would be right.
+    /// The remedy.
     pub(crate) fn help(self, help: impl Into<String>) {
         self.help_if(Some(help.into()));
     }
 
-    /// What would be right, if that can be told.
+    /// The remedy, if there is one.
     pub(crate) fn help_if(self, help: Option<String>) {
         if let Some(finding) = self.0 {
             finding.help = help;
@@ -58,12 +58,12 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Remembers where the value of `key` was written.
+    /// Stores the place of the value of `key`.
     pub(crate) fn record(&mut self, key: &str, place: Place) {
         self.places.insert(key.to_owned(), place);
     }
 
-    /// Where `key` was written, or the nearest table above it.
+    /// The place of `key`, or of the nearest table above it.
     pub(crate) fn place_of(&self, key: &str) -> Place {
         let mut key = key;
         loop {
@@ -121,7 +121,7 @@ impl<'a> Context<'a> {
         errors.map(|finding| finding.key.clone()).collect()
     }
 
-    /// Takes over the errors that another context has found in the same file.
+    /// Adds the errors that another context has found in the same file.
     pub(crate) fn take_errors(&mut self, other: Self) {
         let errors = other.findings.into_iter();
         for one in errors.filter(|finding| finding.severity == Severity::Error) {
@@ -130,7 +130,7 @@ impl<'a> Context<'a> {
         }
     }
 
-    /// Whether anything found so far keeps the scenario from running.
+    /// Whether any finding so far prevents a run.
     pub(crate) fn has_errors(&self) -> bool {
         self.findings
             .iter()
@@ -181,7 +181,7 @@ impl<'a> Context<'a> {
 }
 
 impl Origin<'_> {
-    /// File, line and column of a place; an override stands for itself.
+    /// File, line and column of a place; an override is its own place.
     fn locate(&self, place: Place) -> (String, u32, u32) {
         match place {
             Place::File(offset) => {

@@ -1,7 +1,7 @@
-//! What is wrong with a scenario, and where: the messages of `incastle check`.
+//! The messages of `incastle check`: each error or warning with its place.
 //!
-//! A diagnostic says where (file, line, column, or the override), what was found, and, in its help,
-//! what would be right. Leaves out: colours and excerpts of the file, which the terminal adds.
+//! A diagnostic has a place (file, line, column, or the override), the finding, and, as its help,
+//! the remedy. Leaves out: colours and excerpts of the file, which the terminal adds.
 
 use std::fmt;
 
@@ -27,9 +27,9 @@ pub struct Diagnostic {
     pub column: u32,
     /// The key concerned, in full (`flows.storage.count`); empty for a syntax error.
     pub key: String,
-    /// What was found.
+    /// The finding.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: Option<String>,
 }
 

@@ -1,35 +1,35 @@
-//! How a scenario reads the files that it names (distributions of flow sizes), and learns of the source
-//! of controllers that are not ours.
+//! Access to the files that a scenario names (distributions of flow sizes), and to the sources
+//! of user-defined controllers.
 //!
-//! The language itself opens nothing: it asks a [`Files`].
+//! The language itself opens no files: it calls a [`Files`].
 
-/// Gives the text of a file that a scenario names.
+/// Reads the files that a scenario names.
 pub trait Files {
-    /// The text of `path`, relative to the scenario, or why it cannot be had.
+    /// The text of `path`, relative to the scenario, or the error.
     fn read(&self, path: &str) -> Result<String, String>;
 
-    /// The source of the controller that a scenario calls `name`; nothing where names are known to
-    /// the program that runs it; or what is wrong with it.
+    /// The source of the controller that a scenario calls `name`; `None` where the running program
+    /// resolves names; or the fault in it.
     fn controller(&self, _name: &str) -> Result<Option<ControllerSource>, Mistake> {
         Ok(None)
     }
 }
 
-/// What is known of a controller before it is made.
+/// The properties of a controller before it is made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ControllerSource {
     /// The hash of its source.
     pub hash: String,
-    /// The names of all parameters that it takes; nothing where that shows only when it is made.
+    /// The names of all its parameters; `None` where they are known only when it is made.
     pub parameters: Option<Vec<String>>,
 }
 
-/// What is wrong with something that a scenario names.
+/// The fault of a file or controller that a scenario names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mistake {
-    /// What was found.
+    /// The finding.
     pub message: String,
-    /// What would be right.
+    /// The remedy.
     pub help: Option<String>,
 }
 

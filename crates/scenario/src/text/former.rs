@@ -1,7 +1,7 @@
-//! Words by which a key or a choice is asked for that has another name here: usual ones and earlier ones.
-//! They are not accepted; a message names what is valid. Leaves out: misspellings (`suggest`).
+//! Other names of keys and choices: usual ones, and those of earlier versions.
+//! They are not accepted; a message has the valid name. Leaves out: misspellings (`suggest`).
 
-/// Keys that are asked for, and the valid ones; of several the first that is valid in the table.
+/// Other names of keys, with the valid ones; of several the first that is valid in the table.
 const KEYS: &[(&str, &[&str])] = &[
     ("unit", &["sru", "response_size"]),
     ("total", &["total_size"]),
@@ -58,7 +58,7 @@ const KEYS: &[(&str, &[&str])] = &[
     ("per", &["classify_by"]),
 ];
 
-/// The valid key that `found` asks for, if it is known and in `valid`.
+/// The valid key for the other name `found`, if there is one in `valid`.
 pub(crate) fn valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
     let (_, names) = KEYS.iter().find(|(known, _)| *known == found)?;
     let table = |name: &str| {
@@ -71,7 +71,7 @@ pub(crate) fn valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
     names.iter().find(is_valid).copied()
 }
 
-/// What to write for a workload that is asked for by another word.
+/// The remedy for another name of a workload.
 pub(crate) fn workload(word: &str) -> Option<String> {
     let instead = match word {
         "incast" => {
@@ -85,7 +85,7 @@ pub(crate) fn workload(word: &str) -> Option<String> {
     Some(instead.to_owned())
 }
 
-/// What to write for a transport that is asked for by another word.
+/// The remedy for another name of a transport.
 pub(crate) fn transport(word: &str) -> Option<String> {
     (word == "datagram").then(|| "\"udp\"".to_owned())
 }

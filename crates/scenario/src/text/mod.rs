@@ -1,4 +1,4 @@
-//! What was written: TOML text and overrides as one tree that knows its places, and what is said
+//! The input: TOML text and overrides as one tree with the place of each key, and the messages
 //! about it.
 
 pub(crate) mod context;

@@ -1,13 +1,13 @@
 //! The tree of a scenario as it was written: every key and value with its place.
 //!
-//! The file's text and the overrides become one tree, so that everything after it need not know
-//! which of the two a value came from, and can still say so in a message.
+//! The file's text and the overrides become one tree, so that later stages need not distinguish
+//! them, and messages can still name the place.
 
 use std::fmt::{self, Write as _};
 
 use toml::de::{DeTable, DeValue};
 
-/// Where something was written.
+/// The place of a key or value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     /// At this byte of the file.
@@ -30,7 +30,7 @@ pub(crate) enum Content {
     Integer(i128),
     Float(f64),
     Flag(bool),
-    /// Dates and integers beyond 128 bits, which no key takes: as they were written.
+    /// Dates and integers beyond 128 bits, which are valid for no key: as they were written.
     Other(String),
     List(Vec<Node>),
     Table(Vec<Entry>),
@@ -42,7 +42,7 @@ pub(crate) struct Entry {
     pub(crate) key: String,
     pub(crate) place: Place,
     pub(crate) node: Node,
-    /// Whether it was taken over from a table of defaults: then it may be of no use here.
+    /// Whether it was inherited from a table of defaults: then it may have no effect here.
     pub(crate) inherited: bool,
 }
 
@@ -70,7 +70,7 @@ impl Node {
         }
     }
 
-    /// The tree of a parsed document. `place` tells where a byte of its text is.
+    /// The tree of a parsed document. `place` returns the place of a byte of its text.
     pub(crate) fn from_toml(
         value: &DeValue<'_>,
         start: usize,
@@ -115,7 +115,7 @@ pub(crate) fn entries_from_toml(table: &DeTable<'_>, place: &dyn Fn(usize) -> Pl
         .collect()
 }
 
-/// What was found, for a message: `the string "fast"`, `the number 3`, `a table`.
+/// The value in a message: `the string "fast"`, `the number 3`, `a table`.
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -160,7 +160,7 @@ pub(crate) fn quoted_key(key: &str) -> String {
     }
 }
 
-/// Whether TOML takes `key` without quotes.
+/// Whether TOML accepts `key` without quotes.
 pub(crate) fn is_bare_key(key: &str) -> bool {
     !key.is_empty()
         && key

@@ -1,13 +1,13 @@
 //! Overrides (`--set a.b.c=value`) and inheritance, both on the tree before it is read.
 //!
-//! A value is TOML; what is no TOML value is a string, so that `10 ms` and `dctcp` need no quotes.
+//! A value is TOML; anything else is a string, so that `10 ms` and `dctcp` need no quotes.
 
 use toml::de::DeTable;
 
 use crate::text::context::Context;
 use crate::text::node::{Content, Entry, Node, Place, entries_from_toml};
 
-/// Puts the overrides into the tree, in their order.
+/// Applies the overrides to the tree, in their order.
 pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Context<'_>) {
     for (index, (key, value)) in overrides.iter().enumerate() {
         let place = Place::Override(index);
@@ -48,7 +48,7 @@ fn parse_value(text: &str, place: Place) -> Node {
     }
 }
 
-/// Puts `value` at `path`; tables on the way are made. An error names what is no table.
+/// Sets `value` at `path`, and makes the tables on it. An error names an element that is no table.
 fn set(table: &mut Node, path: &[&str], place: Place, value: Node) -> Result<(), String> {
     let (name, rest) = path.split_first().expect("a key has a name");
     let entries = table.entries_mut().ok_or_else(String::new)?;
@@ -140,7 +140,7 @@ fn inherit_queue(switch: &mut Node) {
     }
 }
 
-/// Keys of one table that say the same: whoever gives the one does not inherit the other.
+/// Alternative keys of one table: a table with one of them does not inherit the other.
 const ALTERNATIVES: [[&str; 2]; 6] = [
     ["variant", "modifications"],
     ["modifications", "variant"],

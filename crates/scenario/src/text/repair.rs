@@ -1,11 +1,11 @@
-//! A scenario with what is wrong cut out, so that the rest can be checked in the same pass: one
+//! A scenario without its faulty tables, so that the rest can be checked in the same pass: one
 //! wrong unit must not hide a host that does not exist.
 //!
-//! Leaves out: a network that is wrong itself. Nothing that names its hosts could be judged.
+//! Leaves out: a faulty network, because names of hosts could not be checked.
 
 use crate::text::node::{Content, Entry, Node, Place};
 
-/// The tree without the tables that have errors at `keys`; `None` where too little would be left.
+/// The tree without the tables that have errors at `keys`; `None` where too little would remain.
 pub(crate) fn without(tree: &Node, keys: &[String]) -> Option<Node> {
     let mut tree = tree.clone();
     let entries = tree.entries_mut()?;
@@ -33,7 +33,7 @@ fn remove_within(entries: &mut [Entry], table: &str, names: &[&str]) {
     }
 }
 
-/// A run of the greatest length: nothing in it comes too late.
+/// A run of the maximum length: nothing in it comes too late.
 fn put_duration(entries: &mut Vec<Entry>) {
     entries.retain(|entry| entry.key != "run");
     let entry = |key: &str, content| Entry {

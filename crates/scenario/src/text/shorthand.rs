@@ -3,7 +3,7 @@
 
 use crate::text::node::{Content, Entry, Node};
 
-/// Writes out the short form of a tree, before groups inherit from it.
+/// Expands the short form in a tree, before groups inherit from it.
 pub(crate) fn expand(root: &mut Node) {
     for entry in root.entries_mut().into_iter().flatten() {
         match entry.key.as_str() {
@@ -41,7 +41,7 @@ fn expand_transport(transport: &mut Node) {
         node: std::mem::replace(node, word),
         inherited: false,
     };
-    // What it says counts, as the last override does.
+    // It overrides `controller`, as the last override does.
     entries.retain(|entry| entry.key != "controller");
     entries.push(controller);
 }

@@ -1,8 +1,8 @@
-//! "Did you mean": the nearest of the valid words.
+//! "Did you mean": the nearest valid word.
 
 use crate::text::node::quoted;
 
-/// The valid word that is most like `found`, if any is like it at all.
+/// The valid word most similar to `found`, if any is similar at all.
 pub(crate) fn did_you_mean<'a>(found: &str, valid: &[&'a str]) -> Option<&'a str> {
     let folded = found.to_lowercase().replace('_', "-");
     let mut best: Option<(f64, &str)> = None;
@@ -15,7 +15,7 @@ pub(crate) fn did_you_mean<'a>(found: &str, valid: &[&'a str]) -> Option<&'a str
     best.map(|(_, word)| word)
 }
 
-/// The beginning of a help: `did you mean "b"? `, or nothing where no valid word is like `found`.
+/// The beginning of a help: `did you mean "b"? `, or nothing where no valid word is similar.
 pub(crate) fn near(found: &str, valid: &[&str]) -> String {
     did_you_mean(found, valid)
         .filter(|near| *near != found)

@@ -20,7 +20,7 @@ use crate::topology::plan::{Plan, most_links};
 /// The link groups of two tiers, from below.
 const HOSTS: &str = "hosts";
 pub(super) const LEAF_SPINE: &str = "leaf-spine";
-/// Those of three tiers above the hosts.
+/// The link groups of three tiers above the hosts.
 pub(super) const EDGE_AGGREGATION: &str = "edge-aggregation";
 pub(super) const AGGREGATION_CORE: &str = "aggregation-core";
 
@@ -128,7 +128,7 @@ impl Plan {
         Some(())
     }
 
-    /// So many switches of a role.
+    /// Adds n switches of a role.
     fn row(&mut self, role: &str, count: u32) -> Vec<End> {
         (0..count)
             .map(|index| self.switch(role, Some(index)))
@@ -144,7 +144,7 @@ impl Plan {
         }
     }
 
-    /// Gives the upper links of a fabric the rates that follow from its oversubscription.
+    /// Sets the rates of a fabric's upper links from its oversubscription.
     pub(super) fn oversubscribe(&mut self, network: &Network, cx: &mut Context<'_>) {
         let tiers = match &network.topology {
             Topology::LeafSpine(fabric) => vec![(
@@ -192,7 +192,7 @@ impl Plan {
         }
     }
 
-    /// The links from a switch upwards together carry what comes from below, divided by `ratio`.
+    /// The links from a switch upwards together have the rate of those from below, divided by `ratio`.
     fn share_out(&mut self, key: &str, share: &Share, cx: &mut Context<'_>) {
         let &Share {
             ratio,
@@ -232,14 +232,14 @@ impl Plan {
     }
 }
 
-/// What the links above a switch carry: that of the links below it, over a ratio.
+/// The rate of the links above a switch: that of the links below it, over a ratio.
 struct Share {
     ratio: f64,
     below: &'static str,
     above: &'static str,
 }
 
-/// Whether a link group gives the links of this tier their rate.
+/// Whether a link group sets the rate of this tier.
 fn sets_rate(network: &Network, tier: &str) -> bool {
     let means = |label: &str, of: &Option<Selection>| match of {
         Some(of) => of.terms() == [tier],

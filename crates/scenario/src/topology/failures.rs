@@ -1,4 +1,4 @@
-//! Links that fail: from `[network.failures]` to the links that it means.
+//! Failures of links: from `[network.failures]` to the layout.
 
 use incastle_units::Span;
 
@@ -9,11 +9,11 @@ use crate::text::node::quoted;
 use crate::topology::layout::End;
 use crate::topology::plan::Plan;
 
-/// From when, until when.
+/// Begin and end.
 type Period = (Span, Option<Span>);
 
 impl Plan {
-    /// Enters a failure at the links that it means; what is wrong with it is reported.
+    /// Adds a failure to its links; errors in it are reported.
     pub(super) fn fail(&mut self, label: &str, failure: &Failure, cx: &mut Context<'_>) {
         let path = format!("network.failures.{label}");
         if let Some(up) = failure.up.filter(|up| *up <= failure.down) {
@@ -86,7 +86,7 @@ impl Plan {
             .help(format!("{a} has links with {}", ranges(neighbours)));
     }
 
-    /// The ends of a link, as an example.
+    /// The nodes of a link, as an example.
     fn some_link(&self) -> String {
         let last = self.links.last().map(|link| link.ends);
         let name = |end| match end {
@@ -97,7 +97,7 @@ impl Plan {
     }
 }
 
-/// The same periods in order, with those that overlap or touch as one.
+/// The same periods in order, with overlapping and adjacent ones merged.
 fn joined(mut periods: Vec<Period>) -> Vec<Period> {
     periods.sort_unstable();
     let mut all: Vec<Period> = Vec::new();
@@ -113,7 +113,7 @@ fn joined(mut periods: Vec<Period>) -> Vec<Period> {
     all
 }
 
-/// Names, with numbers that follow each other as a range.
+/// Names, with consecutive numbers as a range.
 fn ranges(names: impl Iterator<Item = Name>) -> String {
     let mut ranges: Vec<(Name, Option<u32>)> = Vec::new();
     for name in names {

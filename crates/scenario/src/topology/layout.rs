@@ -1,6 +1,6 @@
 //! Named hosts, switches and the links between them.
 //!
-//! Leaves out: how a topology makes them (`plan`), what ports are made of (`simulate`) and routes
+//! Leaves out: the topologies that make them (`plan`), ports (`incastle-experiment`) and routes
 //! (engine).
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,10 +31,10 @@ pub enum End {
     Switch(usize),
 }
 
-/// A link, both directions alike.
+/// A link with equal directions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
-    /// Its ends.
+    /// Its nodes.
     pub ends: (End, End),
     /// The link group of the topology it belongs to.
     pub group: &'static str,
@@ -44,9 +44,9 @@ pub struct Link {
     pub delay: Span,
     /// The largest IP packet of either direction.
     pub mtu: Bytes,
-    /// The rates that both directions take later, in order of time.
+    /// The later rates of both directions, in order of time.
     pub schedule: Vec<(Span, Rate)>,
-    /// When both directions are down: from when, and until when, for good where that is absent. In
+    /// The periods in which both directions are down: begin and end, for good without an end. In
     /// order of time, each later than the one before.
     pub failures: Vec<(Span, Option<Span>)>,
 }
@@ -72,7 +72,7 @@ impl Link {
 }
 
 impl Layout {
-    /// Of these hosts, switches and links.
+    /// A layout of these hosts, switches and links.
     pub fn of(hosts: Vec<Name>, switches: Vec<Name>, links: Vec<Link>) -> Self {
         let mut access = vec![None; hosts.len()];
         for (place, link) in links.iter().enumerate().rev() {
@@ -90,7 +90,7 @@ impl Layout {
         }
     }
 
-    /// The name of an end.
+    /// The name of a node.
     pub fn name(&self, end: End) -> &Name {
         match end {
             End::Host(host) => &self.hosts[host],
@@ -121,7 +121,7 @@ impl Layout {
         }
     }
 
-    /// For each host the number of its connected part of the network.
+    /// For each host the number of its connected component of the network.
     pub fn parts(&self) -> Vec<usize> {
         self.parts_without(|_| false)
     }
@@ -143,7 +143,7 @@ impl Layout {
         changes
     }
 
-    /// A switch, and a host that no links lead to from there, if there are such.
+    /// A switch, and a host that is unreachable from it, if there are any.
     pub fn apart(&self) -> Option<(usize, usize)> {
         let parts = self.all_parts(|_| false);
         let (hosts, switches) = parts.split_at(self.hosts.len());
@@ -153,7 +153,7 @@ impl Layout {
         })
     }
 
-    /// For each host and then each switch the number of its connected part.
+    /// For each host and then each switch the number of its connected component.
     fn all_parts(&self, left_out: impl Fn(&Link) -> bool) -> Vec<usize> {
         let count = self.hosts.len() + self.switches.len();
         let mut part: Vec<usize> = (0..count).collect();
@@ -165,7 +165,7 @@ impl Layout {
         (0..count).map(|node| root(&mut part, node)).collect()
     }
 
-    /// The name of the port at the first end of a link, as result tables have it.
+    /// The name of a link's first port, as in result tables.
     pub fn port_name(&self, from: End, to: End) -> String {
         format!("{}->{}", self.name(from), self.name(to))
     }
@@ -195,7 +195,7 @@ impl Layout {
     }
 }
 
-/// The representative of a node's part, with the way to it shortened.
+/// The representative of a node's component, with path compression.
 fn root(part: &mut [usize], mut node: usize) -> usize {
     while part[node] != node {
         part[node] = part[part[node]];

@@ -1,4 +1,4 @@
-//! Hosts, switches and links by name and by position, and which hosts talk with which.
+//! Hosts, switches and links by name and by position, and the pairs of hosts of flows.
 
 mod fabric;
 mod failures;

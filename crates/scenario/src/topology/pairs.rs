@@ -1,4 +1,4 @@
-//! Which hosts the flows of a group connect.
+//! The pairs of hosts of a group's flows.
 
 use crate::language::collective::Algorithm;
 use crate::language::flows::{Count, Group, Pairs, Workload};
@@ -7,30 +7,30 @@ use crate::text::context::Context;
 use crate::text::files::NoFiles;
 use crate::topology::layout::Layout;
 
-/// The most flows of a group: beyond it a scenario is a slip of the pen. An end of a flow takes ten cache
+/// The maximum of flows in a group: more is probably a typing error. An endpoint takes ten cache
 /// lines.
 pub const MOST_FLOWS: usize = 4_000_000;
 
 /// The hosts of a group, by number.
 #[derive(Debug, Clone)]
 pub struct GroupHosts {
-    /// Those that send the data.
+    /// The senders of the data.
     pub from: Vec<usize>,
-    /// Those that receive them.
+    /// The receivers of the data.
     pub to: Vec<usize>,
 }
 
 /// The two hosts of a flow, by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Pair {
-    /// The one that sends the data.
+    /// The sender of the data.
     pub from: usize,
-    /// The one that receives them.
+    /// The receiver of the data.
     pub to: usize,
 }
 
 impl GroupHosts {
-    /// The hosts of a group, where they exist; that they do not is reported elsewhere.
+    /// The hosts of a group, where they exist; missing ones are reported elsewhere.
     pub(crate) fn find(group: &Group, layout: &Layout) -> Option<Self> {
         let mut quiet = Context::new(&NoFiles);
         let mut hosts = |set: &Selection| set.resolve(&layout.hosts, "hosts", "", &mut quiet);
@@ -60,9 +60,9 @@ impl GroupHosts {
     }
 }
 
-/// The hosts of each flow of a group, of more than [`MOST_FLOWS`] only some more, in the order of the flows. Flows of requests go
-/// client by client. Poisson flows, incasts, lists and permutations know theirs later: pairs that cover
-/// all hosts stand for them.
+/// The hosts of each flow of a group, in the order of the flows; beyond [`MOST_FLOWS`] only a few more. Flows of requests go
+/// client by client. Poisson flows, incasts, lists and permutations choose theirs later: pairs that cover
+/// all hosts represent them.
 pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<Pair> {
     match group.workload {
         _ if group.workload.is_requests() => to
@@ -96,7 +96,7 @@ pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<Pair> {
     }
 }
 
-/// Who sends to whom in an all-reduce of so many hosts, by their places. Of a tree first each host but
+/// The pairs (sender, receiver) of an all-reduce of `hosts` hosts, by index. In a tree first each host but
 /// the first to its parent, then each parent to it.
 pub fn edges(algorithm: &Algorithm, hosts: usize) -> Vec<Pair> {
     let edge = |(from, to)| Pair { from, to };
@@ -127,7 +127,7 @@ fn every(from: &[usize], to: &[usize]) -> Vec<Pair> {
         .collect()
 }
 
-/// Each host of both sets in some pair, as far as it has another to meet.
+/// Each host of both sets in some pair, if it has another host to pair with.
 pub(super) fn covering(from: &[usize], to: &[usize]) -> Vec<Pair> {
     let other = |host: usize, set: &[usize]| set.iter().copied().find(|&one| one != host);
     let senders = from.iter().filter_map(|&a| {
@@ -145,7 +145,7 @@ pub(super) fn covering(from: &[usize], to: &[usize]) -> Vec<Pair> {
     senders.chain(receivers).collect()
 }
 
-/// As many as `count` says, around and around.
+/// `count` of them, cyclically.
 fn take<T: Copy, U>(count: Count, all: &[T], make: impl Fn(T) -> U) -> Vec<U> {
     let wanted = match count {
         Count::Each => all.len(),
@@ -158,7 +158,7 @@ fn take<T: Copy, U>(count: Count, all: &[T], make: impl Fn(T) -> U) -> Vec<U> {
         .collect()
 }
 
-/// Around both sets; where a host would meet itself, the next one stands in.
+/// Cyclically over both sets; where a host would be paired with itself, the next one takes its place.
 fn round_robin(count: Count, from: &[usize], to: &[usize]) -> Vec<Pair> {
     let wanted = match count {
         Count::Each => from.len().max(to.len()),

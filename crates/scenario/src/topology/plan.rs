@@ -1,4 +1,4 @@
-//! From `[network]` to a layout: the parts that all topologies share.
+//! From `[network]` to a layout: the code that all topologies share.
 
 use incastle_units::{Bytes, Rate, Span};
 
@@ -10,13 +10,13 @@ use crate::text::node::quoted;
 use crate::text::suggest::{choices, near};
 use crate::topology::layout::{End, Layout, Link};
 
-/// The most links of a network: beyond it a scenario is a slip of the pen.
+/// The maximum of links in a network: more is probably a typing error.
 const MOST_LINKS: u64 = 4_000_000;
 
-/// The most routes of a network: from each switch to each that has hosts. The largest fat tree has 168 million.
+/// The maximum of routes in a network: from each switch to each that has hosts. The largest fat tree has 168 million.
 const MOST_ROUTES: usize = 200_000_000;
 
-/// A layout while it grows.
+/// A layout under construction.
 pub(super) struct Plan {
     pub(super) hosts: Vec<Name>,
     pub(super) switches: Vec<Name>,
@@ -26,7 +26,7 @@ pub(super) struct Plan {
     mtu: Bytes,
 }
 
-/// The layout of `[network]`; what is wrong with it is reported.
+/// The layout of `[network]`; errors in it are reported.
 pub(crate) fn layout(network: &Network, cx: &mut Context<'_>) -> Option<Layout> {
     let mut plan = Plan {
         hosts: Vec::new(),
@@ -110,14 +110,14 @@ impl Plan {
         });
     }
 
-    /// A link of a graph, as its link group has it.
+    /// A link of a graph, with the parameters of its link group.
     pub(super) fn link_of(&mut self, a: End, b: End, group: &LinkGroup) {
         self.link(a, b, "");
         let link = self.links.last_mut().expect("a link was added just now");
         set(link, group);
     }
 
-    /// Changes the links that a link group means.
+    /// Changes the links of a link group.
     fn adjust(&mut self, label: &str, group: &LinkGroup, cx: &mut Context<'_>) {
         let path = format!("network.links.{label}");
         if group.between.is_some() {
@@ -190,7 +190,7 @@ impl Plan {
     }
 }
 
-/// Gives a link what its group says.
+/// Applies a link group to a link.
 fn set(link: &mut Link, group: &LinkGroup) {
     link.rate = group.rate.unwrap_or(link.rate);
     link.delay = group.delay.unwrap_or(link.delay);

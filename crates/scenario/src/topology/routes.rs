@@ -10,33 +10,33 @@ use crate::language::flows::{Group, Workload};
 use crate::topology::layout::{End, Layout, Link};
 use crate::topology::pairs::{GroupHosts, Pair, covering};
 
-/// Links by the node at either end.
+/// Links by the node at either side.
 pub(crate) struct Routes<'a> {
     layout: &'a Layout,
-    /// By host: the port at the other end of its link, and what is there.
+    /// By host: the port at the other side of its link, and that node.
     hosts: Vec<Option<(PortAt, End)>>,
-    /// By switch: its port, and the switch at the other end of the link.
+    /// By switch: its port, and the neighbor switch.
     switches: Vec<Vec<(PortAt, usize)>>,
 }
 
-/// A port: its link, and which of the link's ends it is at.
+/// A port: its link, and its side of the link.
 #[derive(Debug, Clone, Copy)]
 struct PortAt {
     link: usize,
     end: usize,
 }
 
-/// What data may pass on their paths.
+/// The links and ports on paths of data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Passed {
     /// By link of the layout.
     links: Vec<bool>,
-    /// By link of the layout: the ports of switches at either end.
+    /// By link of the layout: the switches' ports at either side.
     ports: Vec<[bool; 2]>,
 }
 
-/// Between which switches data travel: of each last one, the first ones.
-/// Where anyone may send to anyone, all last ones have the same first ones.
+/// The pairs of switches between which data travel: for each last one, the first ones.
+/// If any host may send to any, all last ones have the same first ones.
 type Demand = BTreeMap<usize, Rc<BTreeSet<usize>>>;
 
 /// Switches at one distance, each with the last ones that it has that distance to.
@@ -74,7 +74,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// What the data of a group may pass; nothing where its hosts do not exist, which is told elsewhere.
+    /// The links and ports on the paths of a group's data; none where its hosts do not exist, which is reported elsewhere.
     pub(crate) fn passed(&self, group: &Group) -> Passed {
         let mut passed = Passed::nothing(self.layout);
         let Some(hosts) = GroupHosts::find(group, self.layout) else {
@@ -82,7 +82,7 @@ impl<'a> Routes<'a> {
         };
         let mut demand = Demand::new();
         match &group.workload {
-            // Anyone may send to anyone.
+            // Any host may send to any other.
             Workload::Poisson(_) | Workload::RandomIncast(_) | Workload::Permutation(_) => {
                 self.meet(&hosts, &mut demand, &mut passed);
             }
@@ -116,7 +116,7 @@ impl<'a> Routes<'a> {
         }
         let firsts: BTreeSet<usize> = from.iter().filter_map(|&a| self.first_switch(a)).collect();
         let lasts: BTreeSet<usize> = to.iter().filter_map(|&b| self.first_switch(b)).collect();
-        // All that the pairs have entered is among them.
+        // It includes everything that the pairs have added.
         let firsts = Rc::new(firsts);
         demand.extend(lasts.into_iter().map(|last| (last, Rc::clone(&firsts))));
     }
@@ -129,7 +129,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// The links of both ends, and the last port.
+    /// The links of both hosts, and the last port.
     fn pair(&self, pair: Pair, demand: &mut Demand, passed: &mut Passed) {
         let (Some((up, first)), Some((down, last))) = (self.hosts[pair.from], self.hosts[pair.to])
         else {
@@ -145,7 +145,7 @@ impl<'a> Routes<'a> {
 
     /// Every shortest path of a demand, for at most as many last switches as a word has bits.
     fn between(&self, demand: &[(usize, Rc<BTreeSet<usize>>)], passed: &mut Passed) {
-        // By switch: to which last ones data come by.
+        // By switch: the last ones of data that pass it.
         let mut passing: Vec<u64> = vec![0; self.switches.len()];
         for (bit, (_, firsts)) in demand.iter().enumerate() {
             for &first in firsts.iter() {
@@ -153,7 +153,7 @@ impl<'a> Routes<'a> {
             }
         }
         let shells = self.shells(demand.iter().map(|(last, _)| *last));
-        // By switch: to which last ones it has one link less.
+        // By switch: the last ones that are one link closer.
         let mut nearer: Vec<u64> = vec![0; self.switches.len()];
         for shells in shells.windows(2).rev() {
             let [near, far] = [&shells[0], &shells[1]];
@@ -176,7 +176,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// By number of links: the switches from which shortest paths have so many, and to which of the last ones.
+    /// By number of links: the switches at that distance, and the last ones of that distance.
     /// All of these are searched from at once, a bit of each word for each: a network is read once for 64 of
     /// them (M. Then et al., "The more the merrier: efficient multi-source graph traversal", VLDB 2014).
     fn shells(&self, lasts: impl Iterator<Item = usize>) -> Vec<Shell> {
@@ -217,7 +217,7 @@ impl Passed {
         }
     }
 
-    /// What is passed by either.
+    /// The union of both.
     pub(crate) fn add(&mut self, other: &Self) {
         for (link, also) in self.links.iter_mut().zip(&other.links) {
             *link |= also;
@@ -238,7 +238,7 @@ impl Passed {
         links.filter(|(_, passed)| **passed).map(|(link, _)| link)
     }
 
-    /// The ports of switches, each as its switch and what it leads to, in the order of their links.
+    /// The ports of switches, each as its switch and its neighbor, in the order of their links.
     pub(crate) fn ports(&self, layout: &Layout) -> impl Iterator<Item = (usize, End)> {
         let links = layout.links.iter().zip(&self.ports);
         links.flat_map(|(link, &[first, second])| {
@@ -291,7 +291,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(cases(24)))]
 
-        /// Of any network, and any first and last switches.
+        /// Any network, and any first and last switches.
         #[test]
         fn ports_on_shortest_paths_are_passed_and_no_others(
             links in vec((0..SWITCHES, 0..SWITCHES), 1..3 * SWITCHES),

@@ -7,7 +7,7 @@ use crate::topology::plan::Plan;
 
 /// The link group between the switches of a dumbbell.
 pub(super) const BOTTLENECK: &str = "bottleneck";
-/// That between the switches of a tree.
+/// The link group between the switches of a tree.
 pub(super) const TRUNKS: &str = "trunks";
 
 impl Plan {

@@ -1,7 +1,7 @@
-//! What tests of several modules hold paths against.
+//! A reference for paths in the tests of several modules.
 
-/// How many links lie between all of so many switches, found by going over all links again and again;
-/// more than there are switches where none lead there.
+/// The number of links between all of n switches, by relaxing all links again and again;
+/// more than there are switches where one is unreachable.
 pub(crate) fn distances(switches: usize, links: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut distances = vec![vec![switches * switches; switches]; switches];
     for (from, row) in distances.iter_mut().enumerate() {

@@ -1,6 +1,6 @@
 //! Tiers: links of a network that have the same place in it, and their two directions.
 //!
-//! Leaves out: tiers of an explicit graph, whose links between switches are one tier, whatever they are.
+//! Leaves out: tiers of an explicit graph, whose links between switches are always one tier.
 
 use crate::language::flows::LoadOf;
 use crate::topology::fabric::{AGGREGATION_CORE, EDGE_AGGREGATION, LEAF_SPINE};
@@ -29,7 +29,7 @@ pub(crate) enum Direction {
     Up,
     /// To hosts; of a trunk from the root, or to the left.
     Down,
-    /// Of a graph, where there is no up.
+    /// Any direction of a graph, which has no up.
     Any,
 }
 
@@ -54,7 +54,7 @@ impl Tier {
         }
     }
 
-    /// Its word in results.
+    /// Its name in results.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Hosts => "hosts",
@@ -76,7 +76,7 @@ impl Tier {
         }
     }
 
-    /// What `load_of` calls it, if it can.
+    /// Its name as a `load_of`, if it can be one.
     pub(crate) fn load_of(self) -> Option<LoadOf> {
         match self {
             Self::Hosts => Some(LoadOf::Hosts),
@@ -107,7 +107,7 @@ impl Tier {
 }
 
 impl Direction {
-    /// The direction of a link from its end number `near` to the other.
+    /// The direction of a link from its node number `near` to the other.
     pub(crate) fn of(link: &Link, near: usize) -> Self {
         let (first, second) = link.ends;
         let from = if near == 0 { first } else { second };
@@ -121,7 +121,7 @@ impl Direction {
         }
     }
 
-    /// Its word in results.
+    /// Its name in results.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Up => "up",

@@ -251,7 +251,7 @@ fn a_switch_has_qcn_if_it_says_so_or_inherits_it() {
     assert!(first.is_some() && first == second);
     let (first, second) = points(&with_qcn(&[group, ("switches.switch.qcn", "off")]));
     assert!(first.is_some() && second.is_none());
-    // The one way to say it takes the place of the other.
+    // One alternative replaces the other.
     let sets = [
         ("switch.qcn.variant", "V"),
         ("switches.switch.qcn.modifications", "['III', 'IV']"),
