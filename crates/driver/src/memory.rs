@@ -59,7 +59,7 @@ impl Claim {
             self.release();
             return Ok(());
         }
-        let mut claims = CLAIMS.lock().expect("nobody panics while claiming");
+        let mut claims = CLAIMS.lock().expect("no thread panics with the lock");
         claims.insert(self.number, bytes);
         if let Err(shortage) = judge(&claims, self.number, free()) {
             claims.remove(&self.number);
@@ -71,7 +71,7 @@ impl Claim {
 
     /// Releases the claim.
     pub(super) fn release(&self) {
-        let mut claims = CLAIMS.lock().expect("nobody panics while claiming");
+        let mut claims = CLAIMS.lock().expect("no thread panics with the lock");
         claims.remove(&self.number);
         self.seen.store(0, Ordering::Relaxed);
     }
@@ -279,7 +279,9 @@ mod tests {
         );
         assert!(claim.affords(SMALL).is_ok());
         assert_eq!(CLAIMS.lock().unwrap().get(&claim.number), Some(&SMALL));
-        let error = claim.affords(u64::MAX / 4).expect_err("nobody has so much");
+        let error = claim
+            .affords(u64::MAX / 4)
+            .expect_err("no machine has as much");
         assert!(error.free < u64::MAX / 4);
         let number = claim.number;
         drop(claim);

@@ -20,13 +20,13 @@ use crate::tables::Output;
 /// A delay that is absent.
 const NONE: i64 = i64::MIN;
 
-/// A scenario taken apart link by link.
+/// A decomposed scenario.
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct Estimation {
     inner: estimate::Estimation,
 }
 
-/// Nobody watches: a link on a machine of a cluster is simulated to its end.
+/// No watcher: a link on a machine of a cluster is simulated to its end.
 struct Alone;
 
 impl experiment::Overseer for Alone {
@@ -35,10 +35,10 @@ impl experiment::Overseer for Alone {
     }
 }
 
-/// Why a scenario cannot be taken apart: key, message, what would do.
+/// The reason why a scenario cannot be decomposed: key, message, remedy.
 type Why = (String, String, String);
 
-/// Takes a scenario apart: that, or why it cannot be.
+/// Decomposes a scenario, or returns the reason why it cannot be.
 #[pyfunction]
 #[pyo3(signature = (scenario, per_class, threads))]
 pub(crate) fn take_apart(
@@ -72,13 +72,13 @@ impl Estimation {
         self.inner.crossed()
     }
 
-    /// How many of them are simulated.
+    /// The number of simulated ones.
     #[getter]
     fn simulated(&self) -> usize {
         self.inner.links().len()
     }
 
-    /// Whether a link is one of those that are simulated.
+    /// Whether a link is simulated.
     fn wants(&self, link: usize) -> bool {
         self.inner.links().binary_search(&link).is_ok()
     }
@@ -105,7 +105,7 @@ impl Estimation {
         let done = py.detach(|| driver::catch(|| self.inner.delays(link, &Alone)));
         let failure: driver::Failure = match done {
             Ok(Ok(delays)) => {
-                let delays = delays.expect("nobody ends it");
+                let delays = delays.expect("there is no watcher to end it");
                 return Ok((Some(PyBytes::new(py, &written(&delays))), None));
             }
             Ok(Err(refused)) => refused.into(),

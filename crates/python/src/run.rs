@@ -141,7 +141,7 @@ struct Here<'a, 'b> {
 
 impl Overseer for Here<'_, '_> {
     fn goes_on(&self, now: Time) -> bool {
-        // What a controller raised comes first, a Ctrl-C too: it says where that was.
+        // A controller's exception comes first, a Ctrl-C too: it has the place.
         if self.faults.any() {
             return false;
         }
@@ -238,7 +238,7 @@ fn simulated_s(control: &driver::Control) -> f64 {
     control.simulated_ps.load(Ordering::Relaxed) as f64 / PS_PER_S
 }
 
-/// What to say before these scenarios are run, so many at the same time, if their memory may not be enough.
+/// A warning before these scenarios are run, `at_once` at a time, if their memory may not be enough.
 #[pyfunction]
 #[allow(
     clippy::needless_pass_by_value,

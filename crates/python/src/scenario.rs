@@ -42,7 +42,7 @@ impl From<core::Diagnostic> for Diagnostic {
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct Scenario {
     pub(crate) inner: core::Scenario,
-    /// What makes its controllers in Python.
+    /// The makers of its controllers in Python.
     pub(crate) makers: Vec<Py<ControllerMaker>>,
 }
 
@@ -69,7 +69,7 @@ impl Scenario {
         self.inner.custom_controllers()
     }
 
-    /// The same scenario with what makes them.
+    /// The same scenario with their makers.
     fn with_makers(&self, makers: Vec<Py<ControllerMaker>>) -> Self {
         Self {
             inner: self.inner.clone(),
@@ -77,7 +77,7 @@ impl Scenario {
         }
     }
 
-    /// Why one thread alone can simulate it, as in "this scenario has ...", if that is so.
+    /// The reason why it needs one thread, as in "this scenario has ...", if there is one.
     fn alone_because(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| experiment::alone_because(&self.inner))
     }
@@ -93,7 +93,7 @@ impl Scenario {
     }
 }
 
-/// The files beside a scenario, and what Python's side knows of controllers.
+/// The files in a scenario's folder, and the controllers of Python's side.
 struct Beside {
     folder: driver::Folder,
     /// From the name of a controller to an `Answer`.
@@ -135,7 +135,7 @@ impl core::Files for Beside {
 }
 
 /// Checks a scenario's text. Gives the scenario and its warnings, or nothing and every mistake.
-/// `controller` is asked for the source of controllers that the engine does not have.
+/// `controller` returns the source of controllers that the engine does not have.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, controller=None))]
 pub(crate) fn parse(
@@ -169,7 +169,7 @@ pub(crate) fn schema() -> String {
     core::schema()
 }
 
-/// What a scenario can name: (list, [(name, one-line description), ...]), list by list.
+/// The lists of choices: (list, [(name, one-line description), ...]), list by list.
 #[pyfunction]
 pub(crate) fn catalog() -> Vec<(String, Vec<(String, String)>)> {
     core::catalog()

@@ -22,7 +22,7 @@ use pyo3::types::{PyBytes, PyCapsule, PyDict};
 /// The name that the Arrow PyCapsule protocol gives to a stream's capsule.
 const STREAM: &CStr = c"arrow_array_stream";
 
-/// What one run gave.
+/// The output of one run.
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct Output {
     #[pyo3(get)]
@@ -31,10 +31,10 @@ pub(crate) struct Output {
     interrupted: bool,
     #[pyo3(get)]
     wall_s: f64,
-    /// What a reader of its numbers has to know.
+    /// Remarks on its numbers.
     #[pyo3(get)]
     notes: Vec<String>,
-    /// What a controller did wrong in a run of its own, for an ideal FCT.
+    /// A controller's fault in a lone run for an ideal FCT.
     #[pyo3(get)]
     fault: Option<Py<ControllerFault>>,
     totals: experiment::Totals,

@@ -169,7 +169,7 @@ impl AllReduce {
         let number = self.by_flow[&flow];
         let stream = &mut self.streams[number];
         let message = stream.under_way.pop_front();
-        let (_, transfer) = message.expect("a message is under way");
+        let (_, transfer) = message.expect("a message is active");
         stream.plan.journal.completed(transfer, now);
         if let Some(&(written, _)) = stream.under_way.front() {
             actions.expect(flow.endpoint(Side::Responder), written);
@@ -205,7 +205,7 @@ impl AllReduce {
         self.rounds[place].missing -= 1;
         if self.rounds[place].missing == 0 {
             // No host finishes a round before an earlier one.
-            let round = self.rounds.pop_front().expect("it is under way");
+            let round = self.rounds.pop_front().expect("it is active");
             plan.journal.completed(round.transfer, now);
             self.over += 1;
         }

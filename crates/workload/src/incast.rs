@@ -158,7 +158,7 @@ impl Incast {
     /// A flow is complete, and with it perhaps its incast.
     fn arrived(&mut self, index: u64, now: Time) {
         let round = self.rounds.range_mut(..=index).next_back();
-        let (&first, round) = round.expect("a flow belongs to an incast under way");
+        let (&first, round) = round.expect("a flow belongs to an active incast");
         round.missing -= 1;
         if round.missing == 0 {
             self.journal.completed(round.transfer, now);

@@ -156,6 +156,6 @@ impl Journal {
 
     /// Everything noted so far.
     pub fn notes(&self) -> MutexGuard<'_, Notes> {
-        self.0.lock().expect("nobody panics while writing a note")
+        self.0.lock().expect("no thread panics with the lock")
     }
 }

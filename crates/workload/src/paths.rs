@@ -133,7 +133,7 @@ impl Paths {
     }
 
     fn trees(&self) -> MutexGuard<'_, BTreeMap<usize, Trees>> {
-        self.trees.lock().expect("nobody panics while searching")
+        self.trees.lock().expect("no thread panics with the lock")
     }
 
     /// Shortest paths from a switch, over links that are up or over all, by breadth-first search.

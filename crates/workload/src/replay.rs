@@ -39,11 +39,11 @@ pub struct Replay {
 impl Arrivals {
     /// The bytes that have arrived so far, by row.
     pub fn take(&self) -> Vec<Option<Time>> {
-        std::mem::take(&mut *self.0.lock().expect("nobody panics while writing"))
+        std::mem::take(&mut *self.0.lock().expect("no thread panics with the lock"))
     }
 
     fn note(&self, row: usize, at: Time) {
-        self.0.lock().expect("nobody panics while writing")[row] = Some(at);
+        self.0.lock().expect("no thread panics with the lock")[row] = Some(at);
     }
 }
 

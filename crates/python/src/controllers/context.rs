@@ -138,7 +138,7 @@ impl CongestionEvent {
                 kind: "idle",
                 ..none
             },
-            // Of DCUDP alone, which has a controller of its own.
+            // DCUDP alone is missing: it has a separate controller.
             Event::Over => Self {
                 kind: "over",
                 ..none

@@ -1,4 +1,4 @@
-//! A connection: a stream of bytes each way, or messages.
+//! A connection: a byte stream in each direction, or messages.
 
 use std::cell::Cell;
 use std::mem;
@@ -28,7 +28,7 @@ thread_local! {
     static SCRATCH: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
 }
 
-/// One end of a connection.
+/// One endpoint of a connection.
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct DcudpConnection {
     handle: Mutex<Handle>,
@@ -45,7 +45,7 @@ enum Handle {
     Over(Box<Statistics>),
 }
 
-/// Opens a connection from a socket of its own. `timeout` is how long an answer is waited for.
+/// Opens a connection from a separate socket. `timeout` is the longest wait for the handshake.
 #[pyfunction]
 pub(crate) fn dcudp_connect(
     py: Python<'_>,
@@ -220,7 +220,7 @@ impl DcudpConnection {
         result.map_err(|error| error::over(&error))
     }
 
-    /// Gives up at once what is under way, and tells the peer.
+    /// Aborts at once, discards data in flight, and notifies the peer.
     fn abort(&self, py: Python<'_>) -> PyResult<()> {
         runtime(py)?;
         let Ok(connection) = self.connection(py) else {
@@ -302,7 +302,7 @@ impl Drop for DcudpConnection {
     }
 }
 
-/// Waits, and says what went wrong.
+/// Waits, and returns the error, if any.
 fn complete<T: Send>(
     py: Python<'_>,
     timeout: Option<f64>,

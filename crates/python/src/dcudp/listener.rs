@@ -13,7 +13,7 @@ use super::error;
 use super::options::{Address, Options, socket_address};
 use super::runtime::{is_forked, runtime, wait};
 
-/// A listener with a UDP socket of its own.
+/// A listener with a separate UDP socket.
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct DcudpListener {
     listener: Mutex<Option<Arc<Listener>>>,
@@ -76,7 +76,7 @@ impl DcudpListener {
         Ok(accepted.map(DcudpConnection::new))
     }
 
-    /// Ends listening, and closes what nobody has accepted.
+    /// Ends listening, and closes connections that were not accepted.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         runtime(py)?;
         self.open.close();

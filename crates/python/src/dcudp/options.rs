@@ -37,7 +37,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The configuration of an endpoint of its own.
+    /// The configuration of a separate endpoint.
     pub(super) fn endpoint(&self) -> EndpointConfig {
         EndpointConfig {
             key: self.key.map(Key::new),
@@ -92,7 +92,7 @@ impl Options {
     }
 }
 
-/// The address as sockets want it.
+/// The address in the sockets' form.
 pub(super) fn socket_address((ip, port, scope): Address) -> SocketAddr {
     match ip {
         IpAddr::V4(ip) => (ip, port).into(),

@@ -121,7 +121,7 @@ fn has_signals(py: Python<'_>) -> PyResult<bool> {
     Ok(is_main)
 }
 
-// A function of its own, because the method's lifetime is too special for `attach`.
+// A separate function, because the method's lifetime is too special for `attach`.
 fn check_signals(py: Python<'_>) -> PyResult<()> {
     py.check_signals()
 }
