@@ -70,7 +70,7 @@ impl Failure {
 pub(crate) fn run_many(
     py: Python<'_>,
     scenarios: Vec<Py<Scenario>>,
-    (runs, threads_per_run): (usize, usize),
+    threads: (usize, usize),
     on_finished: Py<PyAny>,
     on_progress: Py<PyAny>,
 ) -> PyResult<()> {
@@ -90,8 +90,8 @@ pub(crate) fn run_many(
         raised: None,
     };
     let parallelism = Parallelism {
-        runs,
-        threads_per_run,
+        runs: threads.0,
+        threads_per_run: threads.1,
     };
     py.detach(|| driver::run_many(&shared, parallelism, &controls, &mut watch));
     for index in here {

@@ -138,7 +138,7 @@ impl CongestionEvent {
                 kind: "idle",
                 ..none
             },
-            // DCUDP alone is missing: it has a separate controller.
+            // An event of DCUDP alone, which has a separate controller.
             Event::Over => Self {
                 kind: "over",
                 ..none
