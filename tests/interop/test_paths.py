@@ -93,6 +93,7 @@ def report(process: subprocess.Popen[str]) -> Report:
     return found
 
 
+@pytest.mark.slow
 def test_marks_bring_congestion_mode_and_keep_the_queue_short() -> None:
     with path(*MARKING) as net, contextlib.ExitStack() as stack:
         # Below the rate of the bottleneck nothing is marked, and nothing is controlled.
