@@ -1,8 +1,8 @@
-//! The times of flows alone over a link, within the network around that link.
+//! The times of flows that are alone on a link, within the network around it.
 //!
 //! Each is simulated, but for long ones: once a flow alone sends at the rate of the slowest link on its
-//! path, it continues so, and further packets take their time on that link. This is verified: two
-//! sizes, the second twice the first, must differ by exactly that.
+//! path, it continues at that rate, and each further packet adds its time on that link. This is verified: the
+//! times of two sizes, the second twice the first, must differ by exactly that.
 
 use std::collections::BTreeMap;
 
@@ -11,16 +11,16 @@ use incastle_units::{Bytes, Rate, Span, Time};
 use crate::surroundings::{Passage, Sharing, Stretch, Visit, Whole};
 use incastle_experiment::{Overseer, RunError};
 
-/// Flows of at most this number of packets are simulated without a steady state.
+/// Flows of at most this number of bursts are simulated without a search for a steady state.
 const SHORT: u64 = 64;
 
-/// A flow that is not steady after this number of packets is assumed never to be.
+/// A flow that is not steady after this number of bursts is assumed never to become so.
 const LATE: u64 = 16_384;
 
 /// Two times that should be equal may differ by the rounding of a packet's time per link.
 const ROUNDING_PS: u64 = 100;
 
-/// The class of a flow that is alone at the link: direction, links around it, group.
+/// The class of a flow that is alone on the link: direction, links around it, group. One time per class and size.
 type Class = (usize, Option<Stretch>, Option<Stretch>, usize);
 
 /// Times by class and size.
@@ -28,7 +28,7 @@ pub(super) struct Alone<'a> {
     whole: &'a Whole<'a>,
     link: usize,
     times: BTreeMap<(Class, u64), Option<Span>>,
-    /// By class: the packets after which it is steady, if it ever is.
+    /// By class: the bursts after which it is steady, if it ever is.
     steady: BTreeMap<Class, Option<u64>>,
 }
 

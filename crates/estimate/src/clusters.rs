@@ -1,6 +1,6 @@
 //! Classes of equal links, and the simulated links of each.
 //!
-//! A class of links has one rate, delay and discipline at either side, and the same distance from hosts.
+//! The links of a class have the same rate, delay and distance from hosts, and the same disciplines at their ports.
 //! Where not all of a class are simulated, its links are put in the order of the bytes that cross them,
 //! and divided into clusters that carry about the same: many quiet links are one cluster, a busy one is
 //! one by itself. The middle link of a cluster is simulated, and if none of these has flows at one
@@ -21,7 +21,7 @@ use incastle_workload::Opening;
 struct Kind {
     rate: u64,
     delay: u64,
-    /// Of the node nearer to hosts, then of the other.
+    /// The kind of the node nearer to hosts, then of the other.
     ends: [EndKind; 2],
 }
 

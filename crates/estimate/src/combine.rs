@@ -29,7 +29,7 @@ pub(super) struct Combination<'a> {
     pools: BTreeMap<PortKind, Pool>,
 }
 
-/// The estimate: transfers and links. `minimum`: by flow, the lower bound for any transport.
+/// The estimate: transfers and links. `minimum`: by flow, the lower bound of its time under any transport.
 pub(super) fn output(
     decomposition: Decomposition<'_>,
     simulated: Simulated<'_>,

@@ -6,8 +6,8 @@ use incastle_engine::network::Network;
 use incastle_scenario::topology::layout::{End, Layout};
 use incastle_workload::{HostPair, Opening, data_end};
 
-/// The paths of all flows, and the flows of all links. Both in one array each, with the offsets
-/// of their begins.
+/// The paths of all flows, and the flows of all links. Each is one array, with the offset of every path
+/// and of every link.
 pub(super) struct Crossings {
     ports: Vec<PortIndex>,
     paths: Vec<usize>,

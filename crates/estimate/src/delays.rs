@@ -1,10 +1,9 @@
 //! The delay of each flow at a link, beyond its time in the fluid.
 //!
-//! The delay of a flow without bottleneck in the fluid is the difference between two runs of the
+//! The delay of a flow without a bottleneck in the fluid is the difference between two runs of the
 //! network around the link: with all flows on it, and with a link for each flow. So mutual delays of flows of
-//! one host are not counted at every link that they share, only at
-//! the host's own. A flow that arrives at its own pace, or shares its host with no other during its time, is
-//! alone in the second.
+//! one host are counted only at the host's own link, not at every link that they share. A flow that arrives
+//! at its own pace, or shares its host with no other during its time, is alone in the second run.
 //!
 //! A flow with a bottleneck is timed around a single link. Its delay there is the difference between the
 //! first run and the flow alone, minus its extra time in the fluid; at other links it has none.
@@ -22,11 +21,11 @@ use incastle_experiment::{Overseer, RunError};
 /// The delays of flows at a link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Delays {
-    /// By flow, in the order of their begins: picoseconds; absent for a flow that was not complete at
+    /// By flow, in the order in which they begin, in picoseconds; absent for a flow that was not complete at
     /// the end of the scenario. Negative where the fluid expects more; zero for a flow timed around
     /// another link.
     pub of_flows: Vec<Option<i64>>,
-    /// Packets received at the ends of links in the run with all flows.
+    /// Packets received, summed over all links, in the run with all flows.
     pub packet_hops: u64,
 }
 
@@ -169,8 +168,8 @@ fn visits<'a>(
                 rates,
                 part: paces.part(whole, here),
             }),
-            // Without a pace, `without_others` subtracts the mutual delays at the host's link at
-            // a later link, where no flow waits elsewhere.
+            // Without a pace, flows delay each other at their host's link. `without_others` subtracts that
+            // delay at a later link, where no flow waits elsewhere.
             elsewhere: if here.hop == 0 && rates.is_none() {
                 Span::ZERO
             } else {
@@ -182,7 +181,7 @@ fn visits<'a>(
 }
 
 /// Whether each flow is at the link together with any other, in either direction. A flow at its
-/// own pace that is alone has nothing to wait for.
+/// own pace that is alone waits for no other.
 fn meets(visits: &[Visit<'_>], arrived: &[Option<Time>]) -> Vec<bool> {
     let mut meets = vec![false; visits.len()];
     // The flow that is there the longest so far.
@@ -205,7 +204,7 @@ fn signed(span: Span) -> i64 {
     i64::try_from(span.as_ps()).unwrap_or(i64::MAX)
 }
 
-/// The difference in picoseconds.
+/// The difference in picoseconds, positive if `with` is later.
 pub(super) fn difference(with: Time, without: Time) -> i64 {
     signed(with.saturating_since(without)) - signed(without.saturating_since(with))
 }

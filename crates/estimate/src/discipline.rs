@@ -6,7 +6,7 @@
 //! discipline are scaled by that share.
 //!
 //! Leaves out: oscillations of the queue. RED's average takes as many packets as at the whole port to move. Where
-//! losses are the only signal, the queue depends on how long a port is full, and on the windows
+//! losses are the only signal, the queue depends on the time that a port is full, and on the windows
 //! before, which are unknown here. In a fair queue flows wait for themselves.
 
 use incastle_engine::network::LinkConfig;
@@ -26,7 +26,7 @@ const FILLED: f64 = 0.7;
 /// The maximum delay at a port, in seconds: a threshold may be out of reach.
 const LONGEST: f64 = 86_400.0;
 
-/// The marking of a port.
+/// The marking queue of a port, and its buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Discipline {
     queue: QueueConfig,
@@ -118,7 +118,7 @@ impl Discipline {
     }
 }
 
-/// The limit of one busy port in a shared memory: `alpha` times the rest of it.
+/// The limit of one busy port in a shared memory: `alpha` times the memory that it leaves free.
 fn alone(shared: SharedBufferConfig) -> PortBuffer {
     let share = shared.alpha / (1.0 + shared.alpha);
     let bytes = shared.capacity.count() as f64 * share;
@@ -133,7 +133,7 @@ fn bytes(amount: Amount, full_packet: Bytes) -> f64 {
     }
 }
 
-/// The lesser of two amounts of one unit.
+/// The midpoint of two amounts of one unit.
 fn middle(a: Amount, b: Amount) -> Amount {
     match (a, b) {
         (Amount::Packets(a), Amount::Packets(b)) => {

@@ -21,7 +21,7 @@ use crate::suited::{self, Unsuited};
 use crate::surroundings::Whole;
 use crate::workers::Workers;
 
-/// The reason for no estimate.
+/// The reason why a scenario has no estimate.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum EstimateError {
     /// The scenario has something that single links cannot represent.
@@ -41,13 +41,13 @@ pub struct Estimation {
     paces: Paces,
     /// By flow: its time alone, under its own transport.
     ideals: Vec<Option<Span>>,
-    /// By flow: the lower bound for any transport.
+    /// By flow: the lower bound of its time under any transport.
     minimum: Vec<Option<Span>>,
 }
 
 impl Estimation {
-    /// Decomposes a scenario. At most about `per_class` of equal links are simulated; all, if that is
-    /// absent.
+    /// Decomposes a scenario. Of each class of equal links at most about `per_class` are simulated; all of them,
+    /// if that is absent.
     pub fn new(
         scenario: &Scenario,
         per_class: Option<usize>,

@@ -17,11 +17,11 @@ use incastle_units::{Span, Time};
 /// A relative change of a level below this is not propagated to other links.
 const TOLERANCE: f64 = 1.0 / 64.0;
 
-/// The relative rounding error of sums of rates is below this share of a capacity.
+/// An upper bound of the rounding error of a sum of rates that changes term by term, as a share of the capacity.
 const ROUNDING: f64 = 1e-9;
 
-/// The maximum of computed levels per event and link of its flow. No event has come near it; it
-/// ensures that rounding cannot make levels oscillate for ever.
+/// The maximum number of links checked per event and link of the flow that arrived or left. No event has come
+/// near it; it ensures that rounding cannot make levels oscillate for ever.
 const LOOKS: usize = 1024;
 
 /// A flow that arrives.
@@ -34,12 +34,13 @@ pub(super) struct Stream {
     pub(super) path: Vec<u32>,
 }
 
-/// The rates that the links on its path leave a flow. Separate from `Active`, because every level is computed from them.
+/// The rates that the links on its path leave a flow. Separate from `Active`, because all levels are computed
+/// from them, again and again.
 #[derive(Clone, Copy)]
 struct Left {
-    /// The least level, or the flow's rate when it is alone.
+    /// The least level on the path, at most the flow's rate when it is alone.
     least: f64,
-    /// The least of all other links' levels.
+    /// The same without the link of the least level.
     second: f64,
     /// The flow's rate when it is alone.
     most: f64,
@@ -67,13 +68,13 @@ struct Active {
 struct Link {
     /// The rate of its bottlenecked flows; infinite without any.
     level: f64,
-    /// The rate that its flows could take in addition before it becomes full. Other links change a flow's rate all the
-    /// time; where that fits, there is no need to check all flows of the link.
+    /// The amount by which the demands of its flows may grow before it becomes full. Other links change these demands
+    /// all the time; as long as they fit, the flows of the link need no check.
     spare: f64,
 }
 
 /// Links and active flows. Few of all flows are active at once: each has a slot, which is used again when
-/// it is complete, so that the state of all of them stays in the cache.
+/// it is complete, so that the state in constant use is compact in memory.
 pub(super) struct Fluid {
     capacities: Vec<f64>,
     links: Vec<Link>,
@@ -91,7 +92,7 @@ pub(super) struct Fluid {
     /// Links whose levels must be computed.
     stale: VecDeque<u32>,
     is_stale: Vec<bool>,
-    /// Slots of flows with changed levels.
+    /// Slots of flows with a changed level on their paths.
     touched: Vec<u32>,
     demands: Vec<f64>,
 }
@@ -99,7 +100,7 @@ pub(super) struct Fluid {
 /// An active flow, and its possible bottlenecks.
 pub(super) struct Sight<'a> {
     pub(super) flow: usize,
-    /// Its slot, which other flows use after it.
+    /// Its slot among the active flows, which others use after it.
     pub(super) slot: usize,
     /// Its rate when it is alone.
     pub(super) most: f64,
@@ -124,7 +125,7 @@ pub(super) enum Load {
     Spare,
 }
 
-/// The links whose level may change with that of another link.
+/// The treatment of links whose level may change with that of another link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Dependents {
     /// Compute their levels again.
@@ -135,10 +136,10 @@ enum Dependents {
 
 /// Receives the events of the fluid.
 pub(super) trait Observer {
-    /// The flow's own rate or its bottleneck has changed.
+    /// A level on the flow's path has changed, and with it perhaps its rate or its bottleneck.
     fn changed(&mut self, now: Time, sight: &Sight<'_>);
 
-    /// A link becomes a bottleneck of flows, or is none any more.
+    /// A link becomes a bottleneck of flows, or ceases to be one.
     fn load_changed(&mut self, now: Time, link: usize, load: Load);
 
     /// A flow is complete.
@@ -250,7 +251,7 @@ impl Fluid {
                 // Sums of rounded rates do not return to zero by themselves.
                 port.spare = room(self.capacities[link as usize]);
             }
-            // A link that is no bottleneck is none with one flow less.
+            // A link that is no bottleneck does not become one with one flow less.
             if self.is_full(link as usize) {
                 self.recheck(link);
             }
@@ -397,7 +398,7 @@ impl Fluid {
     }
 }
 
-/// An upper bound of the rate of a link's flows, when it is the bottleneck of none.
+/// The sum of demands up to which a link is certainly no bottleneck.
 fn room(capacity: f64) -> f64 {
     capacity * (1.0 + TOLERANCE) * (1.0 - ROUNDING)
 }
@@ -414,7 +415,7 @@ impl Left {
         }
     }
 
-    /// Whether links leave the flow the same rates, each for itself.
+    /// Whether `besides` is the same for every link.
     fn is_same(&self, other: &Self) -> bool {
         let rates = |left: &Self| [left.least, left.second].map(f64::to_bits);
         rates(self) == rates(other) && self.at == other.at
@@ -464,7 +465,7 @@ fn is_close(old: f64, new: f64) -> bool {
     old.to_bits() == new.to_bits() || old.is_finite() && (new - old).abs() <= TOLERANCE * old
 }
 
-/// The time of `bits`, rounded up to whole picoseconds.
+/// The time of `bits` at a rate, in whole picoseconds and never too short.
 pub(super) fn duration(bits: f64, rate: f64) -> Span {
     Span::from_ps((bits / rate * 1e12) as u64 + 1)
 }

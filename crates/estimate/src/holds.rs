@@ -1,8 +1,8 @@
 //! The bottlenecks of flows in the fluid, and their waits at other links.
 //!
-//! A window lags behind the fluid: it opens round trip by round trip, and closes after marks or losses. A flow has that
-//! lag once. Around each link of its path it would appear again, since the paces there
-//! come from all of them. So a flow with a bottleneck is timed around one link, and waits at the others.
+//! A window lags behind the fluid: it opens round trip by round trip, and closes after marks or losses. A flow has
+//! that lag once. Around each link of its path it would appear again, since the paces there come from all
+//! links. So a flow with a bottleneck is timed around one link, and waits at the others.
 
 use incastle_units::{Bytes, Span};
 
@@ -11,23 +11,23 @@ use crate::discipline::Discipline;
 use crate::surroundings::Whole;
 use incastle_scenario::topology::layout::End;
 
-/// The holds of flows at the links of their paths.
+/// The bottlenecks of flows among the links of their paths.
 #[derive(Default)]
 pub(super) struct Holds {
-    /// By flow and link of its path: bits that it could have sent in addition, without that bottleneck.
+    /// By flow and link of its path: bits that it could have sent in addition, were that link no bottleneck.
     missed: Vec<f64>,
-    /// Likewise: the share of the flow's time in which the ports of both directions were full.
+    /// Likewise: the shares of the flow's time in which the port forward, and that back, were full.
     full: Vec<[f64; 2]>,
     /// By flow: the index on its path of the link around which it is timed; absent without a
     /// bottleneck.
     timed: Vec<Option<u16>>,
-    /// By port: the delay of packets while it is full.
+    /// By port: the mean delay of packets while it is full.
     waits: Vec<Span>,
 }
 
 impl Holds {
-    /// The holds of the fluid. `whole_there` returns for a flow and a link of its path whether the network around
-    /// that link has all that the flow meets.
+    /// The bottlenecks in the fluid. `whole_there` returns for a flow and a link of its path whether the network
+    /// around that link has all that the flow meets.
     pub(super) fn new(
         whole: &Whole<'_>,
         (missed, full): (Vec<f64>, Vec<[f64; 2]>),
@@ -73,7 +73,7 @@ impl Holds {
         let forth = self.forth(whole, at);
         let first = whole.crossings.first(flow);
         let path = whole.crossings.path(flow).enumerate();
-        // ACKs wait at switches alone as well: not at the receiver.
+        // ACKs too wait only at switches, not at the receiver.
         let last = path.len() - 1;
         let back = path.filter(|&(hop, _)| hop != here && hop != last);
         back.fold(forth, |sum, (hop, step)| {
@@ -82,8 +82,8 @@ impl Holds {
         })
     }
 
-    /// The waits of a packet of a flow with a bottleneck at ports elsewhere. At its host it waits
-    /// for its own flow, or its pace contains the wait.
+    /// The waits of a packet of a flow with a bottleneck at ports elsewhere. Its host's port is left out: the
+    /// packet waits there for its own flow, or its pace contains the wait.
     pub(super) fn forth(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
         let FlowAtHop { flow, hop: here } = at;
         let first = whole.crossings.first(flow);
@@ -110,7 +110,7 @@ impl Holds {
     }
 }
 
-/// By port: the delay of packets while it is full; zero at hosts.
+/// By port: the mean delay of packets while it is full; zero at hosts, and where nothing is marked.
 fn waits(whole: &Whole<'_>) -> Vec<Span> {
     let layout = whole.scenario.layout();
     let ports = (0..layout.links.len())

@@ -3,16 +3,16 @@
 //!
 //! After K. Zhao, P. Goyal, M. Alizadeh, T. E. Anderson, "Scalable tail latency estimation for data
 //! center networks", NSDI 2023 (Parsimon). As there, some of a class of equal links may represent all of
-//! them. In contrast to it, all flows share all links as a fluid first. That gives the pace at which each
+//! them. Unlike there, all flows share all links as a fluid first. That gives the pace at which each
 //! flow arrives at a link, and links add only the effects of packets: queues, windows,
-//! losses. A flow with a bottleneck in the fluid is timed around one link, where windows and marks decide about it;
-//! at the others it waits as packets do there. Any other flow waits at each link of its path. Both directions of
+//! losses. A flow with a bottleneck in the fluid is timed around one link, where windows and marks determine its
+//! time; at the others it waits as packets do there. Any other flow waits at each link of its path. Both directions of
 //! a link are simulated together with the ACKs that cross them, and a flow keeps its own delay
 //! wherever its own link was simulated.
 //!
 //! Leaves out: the correlation of queues along one path (waits are added up); shares
-//! that are not max-min fair; the ACKs' own path (they take that of the data, where ECMP would take another of the same
-//! tier); memory of a switch that its other ports use; the scenarios that `suited` refuses.
+//! that are not max-min fair; the ACKs' own path (they take that of the data, where ECMP would take another of the
+//! same tier); memory of a switch that its other ports use; the scenarios that `suited` refuses.
 //!
 //! The modules in the order of an estimate: `suited` (can it be estimated), `crossings` (flows by
 //! link), `clusters` (simulated links), `fluid`, `watch` and `paces` (all flows share all

@@ -6,7 +6,7 @@
 //! flows share all links as a fluid first. At any time the least level of all other links on a flow's path
 //! is the pace at which it arrives at a link.
 //!
-//! A flow no longer than the initial window is sent before any congestion control: it
+//! A flow no longer than the initial window is sent before congestion control can act: it
 //! waits in queues, but has no share, and is no part of the fluid.
 
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::holds::Holds;
 use crate::surroundings::Whole;
 use crate::watch::{LIMITED, Watch};
 
-/// A rate with its begin, until the next.
+/// Rates, each from an instant until the next.
 pub(super) type Rates = Vec<(Time, Rate)>;
 
 /// The paces of all flows.
@@ -94,16 +94,16 @@ impl Paces {
         self.marks[whole.crossings.first(at.flow) + at.hop]
     }
 
-    /// The full packets that a flow could have sent in addition without bottlenecks.
+    /// The number of full packets that a flow could have sent in addition without bottlenecks.
     pub(super) fn missed(&self, whole: &Whole<'_>, flow: usize) -> f64 {
         let stack = whole.stack(flow);
         let bits = 8 * stack.wire_size(stack.payload());
         self.longer[flow].as_secs_lossy() * whole.most(flow) / bits as f64
     }
 
-    /// The paces at which flows arrive at a link that they all cross. Absent where the link's own network has all that
-    /// they meet: all flows of the host at that time cross the link, and no link
-    /// but the host's is a bottleneck of any.
+    /// The paces at which flows arrive at a link that they all cross. Absent where the network around that link has
+    /// all that they meet: all flows of the host at that time cross the link, and no other link but the host's is
+    /// a bottleneck of any.
     pub(super) fn at(&self, whole: &Whole<'_>, link: usize) -> Vec<Option<Rates>> {
         let mut own: BTreeMap<u32, Rates> = BTreeMap::new();
         for &(flow, at, rate) in &self.changes[&link] {
@@ -152,8 +152,8 @@ impl Paces {
     }
 }
 
-/// The lag of flows in the fluid, which has neither round trips nor slow start: with it, a flow that is alone
-/// ends in time. Absent for flows outside the fluid.
+/// By flow: the lag of its start in the fluid behind that in the scenario. The fluid has neither round trips nor
+/// slow start: with the lag, a flow that is alone ends in time. Absent for flows outside the fluid.
 fn lags(whole: &Whole<'_>, ideals: &[Option<Span>]) -> Vec<Option<Span>> {
     let lag = |(flow, ideal): (usize, &Option<Span>)| {
         let stream = whole.stream(flow)?;
@@ -211,7 +211,7 @@ impl Whole<'_> {
         rates.min().expect("a path has links").bits_per_second() as f64
     }
 
-    /// The extra time of a flow with this end, against a flow alone.
+    /// The extra time of a flow with this end, over its time alone.
     fn longer(&self, flow: usize, lag: Option<Span>, end: Time) -> Span {
         let Some((lag, stream)) = lag.zip(self.stream(flow)) else {
             return Span::ZERO;

@@ -1,12 +1,13 @@
 //! Pools of delays, to draw from for flows at links that were not simulated.
 //!
 //! Section 3.4 of the NSDI paper puts the delays at a link into buckets by the size of flows. Here the fluid
-//! determines the bottleneck of every flow, if it has one, and the marks of each link for every other flow: idle, busy, or
-//! full of others. A draw for such a flow at a link is from flows whose link had the same marks, of about the
-//! same size, at ports of the same rate and discipline, in any tier. A flow with a bottleneck
-//! draws once, from others with one, of about the same size and for about as long in the fluid: the
-//! effect of packets depends on that time, from longer for short flows to shorter for long ones. It is not
-//! scaled: it is queues met once, which do not grow with the size of a flow.
+//! determines whether a flow had a bottleneck, and for every other flow the situation at each link: idle, busy, or
+//! full of others. A draw for such a flow at a link is from flows in the same situation, of about the same
+//! size, at ports of the same rate and discipline, in any tier.
+//!
+//! A flow with a bottleneck draws once, from others with one, of about the same size and for about as long in
+//! the fluid. The time that packets add depends on that: it is more for short times, and less for long ones. It
+//! is not scaled: it comes from queues met once, which do not grow with the size of a flow.
 //!
 //! The delay of a flow that the end of the scenario cut off is only known to be longer than the time that it had.
 //! If it is drawn, one of the longer ones is drawn in its place, so that delays are distributed as in
@@ -43,7 +44,7 @@ pub(super) struct Simulated<'a> {
     pub(super) ideals: &'a [Option<Span>],
 }
 
-/// The traits of a flow at a link.
+/// The properties by which flows at links are matched.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Traits {
     /// Idle, busy, full, or with a bottleneck somewhere.
@@ -56,7 +57,7 @@ pub(super) struct Traits {
 /// A flow to draw.
 struct Sample {
     traits: Traits,
-    /// If it was not complete, the upper bound of its time.
+    /// If it was not complete, a lower bound: the delay with which it would be complete at the end of the scenario.
     delay: i64,
     is_complete: bool,
     /// Links that its link represents.
@@ -163,8 +164,8 @@ pub(super) fn pools(
     pools
 }
 
-/// The delay of a flow like this one at a port of this kind. Without flows at such ports, at ports of
-/// the nearest rate; none if there are none. Absent if it would not be complete.
+/// The delay of a flow like this one at a port of this kind. Without suitable flows at such ports, at ports of
+/// the nearest rate; zero without any at all. Absent if it would not be complete.
 pub(super) fn draw(
     pools: &BTreeMap<PortKind, Pool>,
     kind: PortKind,
@@ -389,7 +390,7 @@ mod tests {
 
     #[test]
     fn flows_that_were_held_up_alike_are_drawn() {
-        // 100 packets each missed as many as their number; and as many flows of 400 missed 7.
+        // Flow number n of 100 packets has missed n; as many flows of 400 packets have missed 7 each.
         let some = (0..40_u32).map(|missed| (traits(HELD, 100, f64::from(missed)), 0, 1));
         let others = (0..40_u32).map(|_| (traits(HELD, 400, 7.0), 0, 1));
         let all: Vec<_> = others.chain(some).collect();

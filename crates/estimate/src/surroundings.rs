@@ -4,12 +4,12 @@
 //! than it can; then the link; behind it no flow waits for another. Here a flow's links before the one
 //! in question become one, as slow as the slowest of them, which all flows of the host share; those
 //! behind it become one as well, separate for each flow. The round trip of a full packet and
-//! its ACK is that of the whole path plus the flow's waits elsewhere in the fluid, by which
-//! its ACKs are late. A shorter packet takes as long as a full one on links that have become part of another.
+//! its ACK is that of the whole path plus the flow's waits elsewhere in the fluid, by which its ACKs are
+//! delayed. A shorter packet takes as long as a full one on links that are merged into another.
 //!
-//! A link with a pace represents the flow's bottleneck port elsewhere. The flow waits there as long, and is
-//! marked and dropped as early: without congestion signals it would have a window without
-//! bounds, and burst into the link in question as soon as its pace rises.
+//! A link with a pace represents the flow's bottleneck port elsewhere. Packets wait there as long, and are
+//! marked and dropped as early. Without congestion signals the flow would have an unbounded window, and
+//! burst into the link in question as soon as its pace rises.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,10 +40,10 @@ pub(super) struct Whole<'a> {
     pub(super) stacks: Vec<Arc<Stack>>,
 }
 
-/// The pace of a flow towards a link, over a link for this flow alone.
+/// The pace of a flow towards a link, as the rate of a link for this flow alone.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace<'a> {
-    /// The rates with their begins.
+    /// Rates, each from an instant until the next.
     pub(super) rates: &'a [(Time, Rate)],
     /// The discipline of the link, in place of the flow's bottleneck port; absent where that is the
     /// sender's own, or there is none.

@@ -50,7 +50,7 @@ impl Open {
         }
     }
 
-    /// Continues at another rate; returns the constant pace until now if that is too different.
+    /// Continues at another rate. Returns the pace until now if the rate is too different for the same mean.
     fn continue_at(&mut self, now: Time, rate: f64) -> Option<ConstantPace> {
         if now == self.from {
             *self = Self::new(self.link, now, rate);
@@ -116,12 +116,12 @@ pub(super) struct Watch<'a> {
     /// here, so that the list stays in the cache.
     since_it_came: Vec<u8>,
     longest: usize,
-    /// By flow and link of its path: bits that it could have sent in addition, without that bottleneck.
+    /// By flow and link of its path: bits that it could have sent in addition, were that link no bottleneck.
     pub(super) missed: Vec<f64>,
     /// Likewise: the link's marks.
     pub(super) marks: Vec<u8>,
-    /// Likewise, once the flow has ended: the share of its time in which the ports of both directions were full.
-    /// Until then the negated values of their clocks at its begin.
+    /// Likewise, once the flow has ended: the shares of its time in which the port forward, and that back, were full.
+    /// Until then the negated values of their clocks when it began.
     pub(super) full: Vec<[f64; 2]>,
     /// By port.
     clocks: Vec<Clock>,
@@ -187,7 +187,7 @@ impl<'a> Watch<'a> {
         fluid.pass(Time::NEVER, self);
     }
 
-    /// Marks the links of a flow's path at its begin; it may join the fluid later.
+    /// Marks the links of a flow's path when it begins; it may join the fluid later.
     fn begin(&mut self, fluid: &Fluid, now: Time, flow: usize) {
         let first = self.whole.crossings.first(flow);
         for (hop, step) in self.whole.crossings.path(flow).enumerate() {
@@ -262,8 +262,8 @@ impl<'a> Watch<'a> {
     }
 }
 
-/// Flows of the given lags: when each begins, and when it comes to the fluid, in order of time; and whether it
-/// comes.
+/// The events of flows with these lags, in order of time. Each flow begins (`false`), and enters the fluid (`true`)
+/// after its lag, if it has one.
 fn events(whole: &Whole<'_>, lags: &[Option<Span>]) -> Vec<(Time, usize, bool)> {
     let mut events = Vec::new();
     for (flow, lag) in lags.iter().enumerate() {
@@ -281,13 +281,13 @@ fn both_ways(port: usize) -> [usize; 2] {
 }
 
 impl Sight<'_> {
-    /// Which link of its path holds the flow up: the first if none does.
+    /// The index on its path of its bottleneck; 0 without one.
     fn holder(&self) -> usize {
         let mut levels = self.path.iter().map(|&port| self.level(port));
         levels.position(|level| level <= self.rate).unwrap_or(0)
     }
 
-    /// What a link of its path is to the flow.
+    /// The marks of a link of its path.
     fn mark(&self, port: u32) -> u8 {
         let level = self.level(port);
         if level.is_infinite() {

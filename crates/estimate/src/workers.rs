@@ -1,6 +1,6 @@
 //! Runs independent work in parallel; the driver has the threads.
 
-/// Returns the results of sequential work.
+/// The results are those of sequential execution.
 pub trait Workers {
     /// Does both.
     fn both<A: Send, B>(

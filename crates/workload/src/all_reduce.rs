@@ -1,6 +1,6 @@
 //! All-reduce: each host has a vector and gets the sum of all, again and again.
 //!
-//! Over persistent connections, one for each direction between two hosts. The pattern (`pattern`) has the messages
+//! Over persistent connections, one for each direction in which two hosts send. `pattern` defines the messages
 //! and their dependences. Each message begins when the messages that it depends on have
 //! arrived: their streams advance event counts, and it waits for those. A host joins its first round at its
 //! own start, and later ones `think_time` after its last message. Until then it neither

@@ -1,8 +1,8 @@
-//! All to all: every client requests from all servers at once, in rounds that all clients begin together.
+//! All to all: every client sends requests to all servers at once, in rounds that all clients begin together.
 //!
 //! The first round begins at each client at its own start. A later one begins when the last response has
 //! reached the last client and `think_time` is over, at each client as much later as its start was. Leaves
-//! out: a barrier with messages and time, as in real programs.
+//! out: barriers that themselves take messages and time, as in real programs.
 
 use incastle_engine::core::FlowIndex;
 use incastle_engine::flow::{Actions, Application, Notice};
@@ -13,7 +13,7 @@ use crate::barrier::Client;
 /// The clients of a group.
 pub(super) struct AllToAll {
     clients: Vec<Client>,
-    /// By client: its start after the first one's.
+    /// By client: its start relative to the first one's.
     offsets: Vec<Span>,
     think: Span,
     /// The first flow of each client that has opened its flows, in order.

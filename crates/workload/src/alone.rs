@@ -20,7 +20,7 @@ use incastle_scenario::language::flows::{Group, Size, Workload};
 /// receives.
 #[derive(Clone)]
 pub struct Alone {
-    /// The bytes of a response's request.
+    /// For a response, the bytes of its request.
     request: Option<u64>,
     stack: Arc<Stack>,
 }
@@ -50,7 +50,7 @@ impl Alone {
         })
     }
 
-    /// The bytes of its request.
+    /// The bytes of its request, if it is a response.
     pub fn request(&self) -> Option<u64> {
         self.request
     }
@@ -60,7 +60,7 @@ impl Alone {
         &self.stack
     }
 
-    /// The transport of its data, without a request.
+    /// The transport of its data; absent for a response, which needs a request first.
     pub fn flow(&self) -> Option<&Stack> {
         self.request.is_none().then_some(&*self.stack)
     }

@@ -1,11 +1,11 @@
-//! Requests: a client requests from all its servers at once and waits for the last response.
+//! Requests: a client sends requests to all its servers at once and waits for the last response.
 //!
-//! The next request follows that response (barrier-synchronised, a query in closed loop), comes at random instants
-//! independent of it (a query in open loop), or when all clients of its group have theirs (`all_to_all`).
-//! Request and response use one connection, which the client opens before its first round. Where
+//! Its next round follows that response (barrier-synchronised, or a query in closed loop), or begins at random
+//! instants independent of it (a query in open loop), or when all clients of its group have theirs (`all_to_all`).
+//! Request and response use one connection, which the client opens at the beginning of its first round. Where
 //! rounds overlap, each server responds in the order of its requests. The response leaves the
 //! server the moment the request is complete there: servers have no disks. With `request_jitter` each request
-//! is sent a random time after the earliest instant, independently in each round: the
+//! is sent a random time after the beginning of the round, independently in each round: the start
 //! jitter that operators of storage clusters try.
 
 use std::collections::{BTreeMap, VecDeque};
@@ -38,13 +38,13 @@ enum Answers {
     Together(u64),
 }
 
-/// The begin of a round.
+/// The instants at which rounds begin.
 enum Pace {
     /// This long after the last response of the previous one.
     After(Span),
     /// At random instants.
     Open(Interarrival),
-    /// When the group begins it.
+    /// When the group's application begins it.
     Told,
 }
 
@@ -69,7 +69,7 @@ pub(super) struct Client {
     rounds: BTreeMap<u64, Round>,
     /// When the next round begins.
     next: Option<Time>,
-    /// Requests are sent in order of their flows.
+    /// The flow of the first server; those of the others follow in order.
     first_flow: Option<FlowIndex>,
 }
 
@@ -95,7 +95,7 @@ struct Due {
 }
 
 impl Server {
-    /// Sets the deadline of the next response at the controller.
+    /// Passes the deadline of the next response to the server's controller.
     fn hurry(&self, flow: FlowIndex, actions: &mut Actions) {
         if let Some(at) = self.due.front().and_then(|due| due.deadline) {
             actions.deadline(flow.endpoint(Side::Responder), at);
@@ -111,7 +111,7 @@ struct Round {
 }
 
 impl Client {
-    /// `rng` draws the begin of rounds, and the jitter of requests.
+    /// `rng` draws the instants of rounds, and the jitter of requests.
     pub(super) fn new(
         number: u64,
         plans: Vec<Plan>,
@@ -209,7 +209,7 @@ impl Client {
         self.to_ask.sort_unstable_by(|a, b| b.cmp(a));
     }
 
-    /// Opens a connection, before the first round.
+    /// Opens a connection, in the first round.
     fn open(&mut self, server: usize, now: Time, actions: &mut Actions) {
         let server = &mut self.servers[server];
         if server.flow.is_none() {
@@ -224,7 +224,7 @@ impl Client {
         let flow = server.flow.expect("the connections of a round are open");
         server.asked += 1;
         let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
-        // Otherwise it still waits for an earlier request, and this one follows.
+        // Otherwise the server still waits for an earlier request, and `answer` continues with this one.
         if server.asked == server.answered + 1 {
             actions.expect(flow.endpoint(Side::Responder), server.asked * self.request);
         }
@@ -261,7 +261,7 @@ impl Client {
         let request = self.request;
         let server = self.server_of(end.flow());
         server.answered += 1;
-        // Otherwise the client still waits for an earlier response.
+        // Otherwise the client still waits for an earlier response, and `arrived` continues with this one.
         let arrived = server.asked - server.due.len() as u64;
         if server.answered == arrived + 1 {
             actions.expect(end.peer(), server.answered * server.answer);
@@ -307,7 +307,7 @@ impl Client {
         self.first_flow
     }
 
-    /// The begin of its next round, or of its first.
+    /// When its next round begins, or its first.
     pub(super) fn next_round(&self) -> Option<Time> {
         self.next
     }

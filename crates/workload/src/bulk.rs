@@ -137,7 +137,7 @@ impl Plan {
         flow
     }
 
-    /// Records the begin of the flow's one transfer.
+    /// Records the start of the flow's one transfer.
     pub(super) fn begun(
         &self,
         flow: FlowIndex,

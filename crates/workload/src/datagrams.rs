@@ -23,7 +23,7 @@ pub(super) struct Datagrams {
     over: bool,
 }
 
-/// The shared state of flows that have a load together.
+/// The parameters that flows with a common load share.
 #[derive(Clone, Copy)]
 pub(super) struct Share {
     /// The bytes per second that a load of 1 means.

@@ -2,8 +2,7 @@
 //!
 //! With Poisson flows in another group they make the mixtures of background traffic and incast
 //! that papers since DCTCP and HPCC use. Each sender has a separate connection; there are no requests.
-//! Leaves out: spread starts. Hosts that are still busy with an earlier incast are drawn as any
-//! other.
+//! Hosts that are still busy with an earlier incast are drawn as any other. Leaves out: spread starts.
 
 use std::collections::BTreeMap;
 
@@ -110,7 +109,7 @@ impl Incast {
         wanted as usize
     }
 
-    /// The bytes of one of n senders.
+    /// The bytes of one of `senders` senders.
     fn bytes_of(&self, sender: usize, senders: usize) -> Bytes {
         let (sender, senders) = (sender as u64, senders as u64);
         match self.parameters.total_size {

@@ -87,7 +87,7 @@ pub struct TransferNote {
     pub index: u64,
     /// Its kind.
     pub kind: TransferKind,
-    /// The flow; the first one of a round.
+    /// The flow; for a round, its first one.
     pub flow: FlowIndex,
     /// When it began.
     pub started: Time,
@@ -105,7 +105,7 @@ impl TransferNote {
         self.completed.map(|at| at - self.started)
     }
 
-    /// Whether its deadline was met; absent without one, and while that is open at `now`.
+    /// Whether its deadline was met; absent without one, and while it can still be met at `now`.
     pub fn met(&self, now: Time) -> Option<bool> {
         let deadline = self.deadline?;
         match self.completed {

@@ -1,7 +1,7 @@
 //! Finite flows at the instants, between the hosts and of the sizes of a list. Nothing is drawn.
 //!
-//! Rows that wait for others begin when event counts have reached their values, and a delay
-//! is over; each may advance counts itself, when it is acknowledged and when it has arrived.
+//! Rows that wait for others begin a given delay after event counts have reached their values.
+//! Each may advance counts itself, when it is acknowledged and when it has arrived.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,7 @@ pub(super) struct List {
     begin: Time,
     /// The next one of the rows without dependences.
     next: usize,
-    /// Rows whose wait is over, with their begin.
+    /// Rows whose wait is over, with their instants.
     due: BTreeSet<(Time, u32)>,
     /// The number of counts.
     names: usize,
@@ -106,7 +106,7 @@ impl List {
         }
     }
 
-    /// Waits for the next count of a row, or schedules its begin.
+    /// Waits for the next count of a row, or schedules its start.
     fn wait(&mut self, number: usize, now: Time, actions: &mut Actions) {
         let row = &self.rows[number];
         let tie = row.tie.as_ref().expect("a row that waits has a tie");

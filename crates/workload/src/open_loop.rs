@@ -4,7 +4,7 @@ use incastle_units::{Bytes, Time};
 
 use crate::hosts::HostPair;
 
-/// A workload whose transfers begin at fixed instants.
+/// A workload whose transfers begin at instants independent of the network.
 pub(super) trait OpenLoop {
     /// The next one; none when there are no more.
     fn take_next(&mut self) -> Option<Start>;

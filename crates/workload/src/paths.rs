@@ -25,13 +25,13 @@ pub struct Paths {
 /// The place of a link in the layout.
 type LinkAt = usize;
 
-/// The maximum of first switches in the cache.
+/// The maximum number of first switches in the cache.
 const MOST_TREES: usize = 512;
 
 /// By switch: the link and the switch before it on the path from the first.
 type Tree = Vec<Option<(LinkAt, usize)>>;
 
-/// The tree over the links that are up, and the one over all links where a switch is unreachable.
+/// The tree over the links that are up, and, if a switch is unreachable over these, the one over all links.
 type Trees = [Option<Tree>; 2];
 
 /// The links that a search follows.

@@ -14,7 +14,7 @@ use incastle_scenario::topology::pairs::parent;
 /// The dependences of an all-reduce. Streams are in the order of `topology::pairs::edges`.
 pub(super) struct Pattern {
     hosts: usize,
-    /// Of each message.
+    /// The segments of each message.
     segments: u64,
     shape: Shape,
 }
@@ -192,7 +192,7 @@ fn part_of_ring(host: u64, step: u64, hosts: u64) -> u64 {
     (host + 2 * hosts - step) % hosts
 }
 
-/// The bytes of one of n parts, as even as possible.
+/// The bytes of one of `parts` parts, as even as possible.
 fn part(bytes: u64, parts: u64, number: u64) -> u64 {
     bytes / parts + u64::from(number < bytes % parts)
 }

@@ -46,7 +46,7 @@ impl Watch {
     }
 }
 
-/// The instant of a deadline, which is set at the controller of `end`.
+/// The instant of a deadline, which is passed to the controller of `end`.
 pub(crate) fn wanted(
     now: Time,
     deadline: Option<Span>,

@@ -21,7 +21,7 @@ pub struct Row {
     pub bytes: u64,
     /// Its transport.
     pub stack: Arc<Stack>,
-    /// Its deadline after the begin.
+    /// Its deadline, relative to its start.
     pub deadline: Option<Span>,
 }
 
@@ -37,7 +37,7 @@ pub struct Replay {
 }
 
 impl Arrivals {
-    /// The bytes that have arrived so far, by row.
+    /// Takes the arrivals so far, by row.
     pub fn take(&self) -> Vec<Option<Time>> {
         std::mem::take(&mut *self.0.lock().expect("no thread panics with the lock"))
     }

@@ -52,7 +52,7 @@ impl Stack {
         }
     }
 
-    /// The same for an application that waits for room in the send buffer.
+    /// The same for an application that waits for room in the send buffer instead of losing data.
     #[must_use]
     pub fn waiting_for_room(self) -> Self {
         Self {
@@ -156,7 +156,7 @@ impl Stack {
         self.config.is_some()
     }
 
-    /// Whether connections begin and end with handshakes.
+    /// Whether connections are opened and closed by separate packets.
     pub fn has_handshake(&self) -> bool {
         self.transport.has_handshake()
     }

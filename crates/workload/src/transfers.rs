@@ -35,7 +35,7 @@ pub(super) enum News {
 }
 
 impl Transfers {
-    /// None yet. `pair` is any two hosts of the group.
+    /// No flows yet. `pair` is any two hosts of the group.
     pub(super) fn new(context: &GroupContext<'_>, pair: Pair, deadline: Option<Span>) -> Self {
         Self {
             plan: context.plan(0, pair),
