@@ -20,11 +20,11 @@ use crate::Host;
 /// The EtherTypes of a congestion tag and a congestion notification message.
 const CN_TAG: EtherType = EtherType(0x22E9);
 const CNM: EtherType = EtherType(0x22E7);
-/// The address of any switch.
+/// The address of every switch.
 const SWITCH: [u8; 6] = [2, 1, 0, 0, 0, 0];
 /// The minimum frame, without its checksum.
 const LEAST: usize = 60;
-/// Payload bytes.
+/// Zeros, in place of payloads.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// The clock of TCP's timestamps ticks once per microsecond.
 const PS_PER_TICK: u64 = 1_000_000;
@@ -187,8 +187,8 @@ impl Envelope {
 
     /// The frame of a congestion notification message for the sender of a flow (802.1Q, section 33.4):
     /// a congestion tag with the flow's number, then the message with its quantised feedback and the
-    /// address of the other host: `to` sent the frames that it reports, to `from`. Fields are zero that
-    /// the model leaves out: the congestion point's name, Qoffset, Qdelta, the sampled frame.
+    /// address of the other host: `to` sent the frames that it reports, to `from`. The fields that the model
+    /// leaves out are zero: the congestion point's name, Qoffset, Qdelta, the sampled frame.
     pub fn notification(&self, flow: u32, feedback: u8) -> Frame {
         let mut head = self.ethernet(SWITCH, CN_TAG);
         head.extend((flow as u16).to_be_bytes());

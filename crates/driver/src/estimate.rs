@@ -37,8 +37,8 @@ impl Overseer for Stop<'_> {
     }
 }
 
-/// Decomposes a scenario on `threads` threads. At most about `per_class` of equal links are simulated;
-/// all, if that is absent.
+/// Decomposes a scenario on `threads` threads. Of each class of equal links at most about `per_class` are
+/// simulated; all of them, if that is absent.
 pub fn take_apart(
     scenario: &Scenario,
     per_class: Option<usize>,

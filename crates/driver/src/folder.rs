@@ -1,4 +1,4 @@
-//! Files beside a scenario, from the disk.
+//! Files in a scenario's folder, from the disk.
 
 use std::path::{Path, PathBuf};
 

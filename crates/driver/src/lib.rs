@@ -1,5 +1,5 @@
-//! The outermost crate of runs: it alone reads files, runs threads and reads a
-//! clock. Everything that it calls is pure.
+//! The outermost crate of a run: it alone reads files and the wall clock, and has threads. Everything
+//! that it calls is pure.
 
 #![allow(
     clippy::disallowed_methods,

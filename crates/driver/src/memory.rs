@@ -93,7 +93,7 @@ fn judge(claims: &BTreeMap<u64, u64>, number: u64, free: Option<Shortage>) -> Re
     Ok(())
 }
 
-/// A warning before `at_once` runs begin at a time, if their memory may not be enough.
+/// A warning before runs begin, `at_once` at a time, if the memory may not be enough for them.
 pub fn memory_warning(scenarios: &[Scenario], at_once: usize) -> Option<String> {
     let mut wanted: Vec<_> = scenarios.iter().map(expected).collect();
     wanted.sort_by_key(|memory| std::cmp::Reverse(memory.bytes()));

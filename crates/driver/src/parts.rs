@@ -1,6 +1,6 @@
 //! One run on several threads: each simulates a partition, with a barrier after each window.
 //!
-//! The engine computes the windows (`incastle-engine`, `parallel`); this module has threads and barrier.
+//! The engine computes the windows (`incastle-engine`, `parallel`); this module has the threads and the barrier.
 //! A wait begins with a short spin, because most waits are shorter than a system call. It then yields the
 //! processor, so that threads may outnumber the free cores.
 
@@ -30,11 +30,11 @@ use incastle_workload::Journal;
 
 /// Checks before a wait yields the processor: some microseconds.
 const SPINS: u32 = 1_000;
-/// Checks before a wait sleeps between two of them.
+/// Checks before a wait sleeps between checks.
 const YIELDS: u32 = 10_000;
 /// One sleep: short against the work of other threads during the wait so far.
 const NAP: Duration = Duration::from_micros(50);
-/// The maximum of events between two barriers: some milliseconds.
+/// The maximum number of events between two barriers: some milliseconds.
 const MAX_EVENTS: u64 = 100_000;
 
 /// Runs a scenario on `threads` threads, or on one where it must

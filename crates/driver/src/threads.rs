@@ -1,4 +1,4 @@
-//! Work on several threads with the result of one.
+//! Work on several threads, with the same result as on one.
 //!
 //! Leaves out: progress and interruption, which links have (`pool`); this work takes seconds for a
 //! million flows.

@@ -1,5 +1,5 @@
-//! Checks, between slices, that there is memory for the records of a run and their tables; too late, the system
-//! would end the process without a message.
+//! Checks, between slices, that there is memory for the records of a run and their tables. Without the check, the
+//! system would end the process without a message.
 
 use incastle_engine::Simulation;
 use incastle_engine::probe::Recorder;

@@ -26,7 +26,7 @@ pub fn network(scenario: &Scenario) -> Result<Network, BuildError> {
     assemble(&parts, scenario.seed())
 }
 
-/// A network of this input.
+/// The network of these parts.
 pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildError> {
     let Parts {
         root,
@@ -123,7 +123,7 @@ fn node(end: End) -> Node {
     }
 }
 
-/// The input for ports.
+/// The parameters of ports.
 #[derive(Clone, Copy)]
 pub struct Parts<'a> {
     /// The tables.
@@ -134,7 +134,7 @@ pub struct Parts<'a> {
     pub switches: &'a [&'a Switch],
 }
 
-/// The port at the first endpoint of a link.
+/// The port of a link at `from`, towards `to`.
 pub fn port(from: End, to: End, link: &Link, parts: &Parts<'_>) -> LinkConfig {
     let unlimited = LinkConfig::unlimited(link.rate, link.delay);
     let config = match from {

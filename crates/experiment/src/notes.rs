@@ -1,4 +1,4 @@
-//! Notes on a result, beside its numbers: work that was cut off, and the reason.
+//! Notes on a result, in addition to its numbers: work that was cut off, and the reason.
 
 use incastle_units::Span;
 
@@ -23,7 +23,7 @@ pub enum Note {
     NothingMeasured {
         /// The end of the run.
         done: Span,
-        /// The planned begin of the interval.
+        /// The planned start of the interval.
         from: Span,
     },
     /// A group that had not begun when a run ended with the work of others.
@@ -35,7 +35,7 @@ pub enum Note {
         group: String,
         /// The end of the run.
         done: Span,
-        /// Its planned begin.
+        /// Its planned start.
         start: Span,
     },
     /// Transfers that their group's stop cut off.

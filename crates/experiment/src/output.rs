@@ -1,4 +1,4 @@
-//! What a run gives: totals, and tables in columns.
+//! The output of a run: totals, and tables in columns.
 
 use std::sync::Arc;
 
@@ -11,11 +11,11 @@ pub struct Output {
     pub digest: String,
     /// Whether the run was stopped before its end.
     pub interrupted: bool,
-    /// What was counted.
+    /// The counters.
     pub totals: Totals,
     /// Seconds from the start of building the network to tables in memory.
     pub wall_s: f64,
-    /// What a reader of its numbers has to know.
+    /// Notes on its numbers.
     pub notes: Vec<Note>,
     /// The tables.
     pub tables: Vec<Table>,
@@ -63,7 +63,7 @@ impl Column {
     }
 }
 
-/// What a run counted in all.
+/// The totals of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Totals {
     /// Simulated seconds.

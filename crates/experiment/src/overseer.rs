@@ -1,4 +1,4 @@
-//! Watches a run, and the reasons for no result.
+//! The overseer of a run, and the reasons why a run has no result.
 
 use incastle_engine::RunError as EngineError;
 use incastle_engine::network::BuildError;
@@ -9,7 +9,7 @@ use crate::memory::{OutOfMemory, Shortage};
 /// Events between two calls of the overseer: some milliseconds.
 pub const SLICE: u64 = 100_000;
 
-/// The reason for no result.
+/// The reason why a run has no result.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum RunError {
     /// The network cannot be built.
@@ -38,7 +38,7 @@ pub trait Overseer {
         Ok(())
     }
 
-    /// The maximum of events between two calls of the overseer.
+    /// The maximum number of events between two calls of the overseer.
     fn slice(&self) -> u64 {
         SLICE
     }

@@ -1,4 +1,4 @@
-//! A scenario whose network is simulated in partitions: the condition for it, their begin and their end.
+//! A scenario whose network is simulated in partitions: whether that is possible, and how they start and join.
 //!
 //! Applications decide by the clock alone, or by events at one endpoint of one flow (`incastle-engine`,
 //! `parallel`). Leaves out: threads (`incastle-driver`).

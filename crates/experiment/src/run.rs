@@ -61,7 +61,7 @@ pub fn through<E>(
     );
     let mut accepted = [Vec::new(), Vec::new()];
     let mut interrupted = false;
-    // The counters of ports are read at begin and end of the measured interval.
+    // The counters of ports are read at the start and the end of the measured interval.
     for (stage, until) in [interval.from, interval.to, end].into_iter().enumerate() {
         interrupted = interrupted || !pass(parts, until)?;
         if let Some(accepted) = accepted.get_mut(stage) {

@@ -141,7 +141,7 @@ struct Here<'a, 'b> {
 
 impl Overseer for Here<'_, '_> {
     fn goes_on(&self, now: Time) -> bool {
-        // A controller's exception comes first, a Ctrl-C too: it has the place.
+        // An exception within a controller comes first, a Ctrl-C too: its message names the place.
         if self.faults.any() {
             return false;
         }
@@ -162,7 +162,7 @@ impl Overseer for Here<'_, '_> {
 
 /// The calling thread's side of a batch of runs.
 struct Watch<'a> {
-    /// Of all runs.
+    /// The controls of all runs.
     controls: &'a [driver::Control],
     /// Which runs those on threads are.
     numbers: &'a [usize],

@@ -93,7 +93,7 @@ impl Scenario {
     }
 }
 
-/// The files in a scenario's folder, and the controllers of Python's side.
+/// The files in a scenario's folder, and the sources of controllers from Python's side.
 struct Beside {
     folder: driver::Folder,
     /// From the name of a controller to an `Answer`.
@@ -134,7 +134,7 @@ impl core::Files for Beside {
     }
 }
 
-/// Checks a scenario's text. Gives the scenario and its warnings, or nothing and every mistake.
+/// Checks a scenario's text. Returns the scenario and its warnings, or nothing and every error.
 /// `controller` returns the source of controllers that the engine does not have.
 #[pyfunction]
 #[pyo3(signature = (text, file, overrides, controller=None))]

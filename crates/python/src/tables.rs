@@ -31,7 +31,7 @@ pub(crate) struct Output {
     interrupted: bool,
     #[pyo3(get)]
     wall_s: f64,
-    /// Remarks on its numbers.
+    /// Notes on its numbers.
     #[pyo3(get)]
     notes: Vec<String>,
     /// A controller's fault in a lone run for an ideal FCT.

@@ -1,4 +1,4 @@
-//! A checked scenario, and its stages from text.
+//! A checked scenario, and the stages from its text to it.
 
 use std::sync::Arc;
 

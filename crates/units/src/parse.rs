@@ -22,7 +22,7 @@ pub struct ParseUnitError {
     pub problem: UnitProblem,
 }
 
-/// The fault of a string.
+/// The fault of a quantity's string.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UnitProblem {
     /// It is empty.

@@ -49,7 +49,7 @@ pub struct Serializer {
     rate: u64,
     /// Whole picoseconds per byte.
     whole: u64,
-    /// The rest of a byte's time, in picoseconds / rate.
+    /// The remainder of a byte's time, in picoseconds / rate.
     part: u64,
     /// The carried remainder, in picoseconds / rate; below `rate`.
     carry: u64,

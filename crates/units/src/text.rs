@@ -69,7 +69,7 @@ const SYNONYMS: [(&str, &str); 5] = [
 ];
 
 impl Quantity {
-    /// The kinds with their units.
+    /// The simple kinds; an instant has the units of a duration, an amount those of a size or a count.
     const SIMPLE: [Self; 4] = [Self::Duration, Self::Size, Self::Count, Self::Rate];
 
     fn units(self) -> &'static [Unit] {

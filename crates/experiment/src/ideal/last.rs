@@ -6,14 +6,15 @@
 //! function on one line prove the line between the outer two. So some sizes are simulated for each number of
 //! packets, and all sizes between them on a line follow.
 //!
-//! Leaves out: times that depend on rounding by a picosecond; the caller must have whole picoseconds
+//! Leaves out: times in which a picosecond depends on rounding; the caller ensures whole picoseconds
 //! per byte.
 
 use std::collections::BTreeMap;
 
 use incastle_units::Span;
 
-/// Sizes of one number of packets that are simulated before the smallest and the largest, which lines need.
+/// The number of sizes, for one number of packets, that are simulated before the smallest and the largest, which
+/// lines need.
 const FEW: usize = 2;
 
 /// Times by size, for each number of packets.

@@ -120,7 +120,7 @@ impl<'a> LineRate<'a> {
         Some(times.min()? + up.delay_ps() + down.delay_ps())
     }
 
-    /// A host's link, and the node at its other side.
+    /// A host's link, and its other node.
     fn access(&self, host: usize) -> Option<(Access, End)> {
         let layout = self.scenario.layout();
         let link: &Link = layout.access(host)?;

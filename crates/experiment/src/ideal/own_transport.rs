@@ -40,7 +40,7 @@ pub struct OwnTransport<'a> {
     classes: BTreeMap<(usize, TransferKind, PathKey), Class>,
     /// By hosts: the kind of their path.
     keys: BTreeMap<Pair, PathKey>,
-    /// By kind of path: the first hosts with such a path.
+    /// By kind of path: the first hosts with such a path among the requested ones.
     alike: BTreeMap<PathKey, Pair>,
 }
 
@@ -67,7 +67,7 @@ impl<'a> OwnTransport<'a> {
         }
     }
 
-    /// The first hosts with a path like that between these: transfers between them
+    /// The first requested hosts with a path like that between these: transfers between them
     /// take the same times.
     pub fn alike(&mut self, hosts: Pair) -> Pair {
         let key = self.switches.key(&self.paths.path(hosts));

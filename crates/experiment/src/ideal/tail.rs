@@ -18,10 +18,10 @@ use incastle_scenario::language::Capacity;
 use incastle_scenario::language::flows::Size;
 use incastle_workload::{Alone, Journal, Stack};
 
-/// Flows of at most this size are simulated without a tail.
+/// Flows of at most this number of bytes are simulated as a whole, without a search for the tail.
 const SHORT: u64 = 32_768;
 
-/// The maximum of packets in a period; odd rates would need more.
+/// The maximum number of packets in a period; odd rates, which would need more, have no tail.
 const LONGEST_PERIOD: u64 = 64;
 
 /// Round trips without a pause that count as the tail.
@@ -30,7 +30,8 @@ const ROUND_TRIPS: u64 = 3;
 /// Events between two checks.
 const SLICE: u64 = 4_096;
 
-/// A flow that is not steady by then (a window below the path's bandwidth-delay product, say) has no tail.
+/// A flow that is not steady after this number of checks (a window below the path's bandwidth-delay product, say)
+/// has no tail.
 const MOST_LOOKS: u32 = 256;
 
 /// The tail of the flows of a class.

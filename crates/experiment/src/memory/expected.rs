@@ -306,7 +306,7 @@ fn capacity(layout: &Layout, hosts: &[usize]) -> f64 {
     links.map(|link| link.rate.bytes_per_second_lossy()).sum()
 }
 
-/// The number of packets over that of full ones.
+/// The number of packets over the number of full ones that the same data would need.
 fn padding(message: Message, payload: Bytes) -> f64 {
     match message {
         Message::Packet => 1.0,

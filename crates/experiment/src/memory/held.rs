@@ -21,7 +21,7 @@ pub(crate) struct Lists<'a> {
     pub(crate) flow_room: usize,
     pub(crate) flow_notes: &'a Vec<FlowNote>,
     pub(crate) transfers: &'a Vec<TransferNote>,
-    /// The maximum of bytes stored of a frame.
+    /// The maximum number of bytes stored of a frame.
     pub(crate) snap: u64,
 }
 

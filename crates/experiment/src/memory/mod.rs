@@ -1,7 +1,7 @@
 //! The memory of a run's records: estimated before it starts (`expected`), counted while it runs (`held`).
 //!
 //! Leaves out: the free memory (`incastle-driver`), the memory of the interpreter and its
-//! libraries, and packets in flight, which are few against the records.
+//! libraries, and packets in flight, which are few compared with the records.
 
 mod expected;
 mod held;

@@ -1,4 +1,4 @@
-//! The ideal FCT of each transfer of a finished run, where `[measure] slowdown` asks.
+//! The ideal FCT of each transfer of a finished run, under `[measure] slowdown`.
 
 use incastle_scenario::Scenario;
 use incastle_scenario::topology::pairs::Pair;
@@ -11,9 +11,9 @@ use crate::notes::Note;
 
 /// Ideal FCTs by transfer.
 pub(crate) struct IdealTimes {
-    /// None from the first one without an ideal FCT on.
+    /// None from the first one on whose ideal FCT could not be computed.
     pub(crate) times: Vec<Option<Span>>,
-    /// The reason for the first absence.
+    /// Why it could not.
     pub(crate) failure: Option<Note>,
 }
 

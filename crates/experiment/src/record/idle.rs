@@ -71,7 +71,7 @@ impl Idle {
             turns.extend([(from, 1), (to, -1)]);
         }
         turns.sort_unstable();
-        // By each instant: the share of a wait since the beginning of the run.
+        // By each instant: the share of a wait that began with the run.
         let mut parts: Vec<(Time, f64)> = Vec::with_capacity(turns.len());
         let (mut waiting, mut part, mut since) = (0_i64, 0.0, Time::ZERO);
         for (at, change) in turns {

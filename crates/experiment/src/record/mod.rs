@@ -49,7 +49,7 @@ impl Interval {
     }
 }
 
-/// The stages of a run.
+/// The outcome of a run's stages.
 pub struct Passed {
     /// The measured interval.
     pub interval: Interval,

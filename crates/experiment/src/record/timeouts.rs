@@ -107,7 +107,7 @@ fn causes(recorder: &Recorder) -> Vec<Cause> {
     causes
 }
 
-/// The cause of one timeout, from the losses of its endpoint; repaired ones are dropped.
+/// The cause of one timeout, from the losses of its endpoint; repaired losses are removed.
 fn cause(report: &TimeoutReport, losses: &mut Vec<&Loss>) -> Cause {
     if report.max == 0 {
         // A SYN, which lies before the first byte.

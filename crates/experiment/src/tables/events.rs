@@ -1,7 +1,7 @@
 //! The table `events`: all events of the recorded flows, in order.
 //!
-//! One row per event; its columns depend on the event (docs/explain.md). Leaves out: events without effect on
-//! the FCT, such as growing windows.
+//! One row per event; the columns with a value depend on the event (docs/explain.md). Leaves out: events that do
+//! not help to explain an FCT, such as growing windows.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -226,7 +226,7 @@ pub(super) fn events(record: &Record<'_>) -> Option<Table> {
     Some(table("events", columns))
 }
 
-/// The endpoint of the event, in the direction of the flow's data.
+/// The endpoint of the event: the sender or the receiver of the flow's data.
 fn end(event: &RecordedEvent, flows: &Flows) -> &'static str {
     let sender = flows.row(event.endpoint.flow()).note.sender;
     if event.endpoint.side() == sender {

@@ -67,7 +67,7 @@ pub(super) fn flows(record: &Record<'_>) -> Table {
     )
 }
 
-/// The data of chosen flows, in each bin with arrivals.
+/// The data that chosen flows delivered, in each bin with arrivals.
 pub(super) fn throughput(record: &Record<'_>) -> Option<Table> {
     let Sampling::On(asked) = &record.measure().throughput else {
         return None;

@@ -21,7 +21,7 @@ use crate::totals::totals;
 /// Makes a table.
 enum Maker {
     Always(fn(&Record<'_>) -> Table),
-    /// None where it is not asked for, or never has rows.
+    /// None where it is not requested, or never has rows.
     Sometimes(fn(&Record<'_>) -> Option<Table>),
 }
 

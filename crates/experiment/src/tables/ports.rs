@@ -25,7 +25,7 @@ fn span(record: &Record<'_>) -> f64 {
     to.saturating_since(from).as_ps() as f64
 }
 
-/// How long each queue had each length.
+/// The time that each queue had each length.
 pub(super) fn queues(record: &Record<'_>) -> Table {
     let (mut ports, mut packets, mut spans) = (Vec::new(), Vec::new(), Vec::new());
     for port in of_switches(record).filter(|_| is_measured(record)) {
@@ -177,7 +177,7 @@ pub(super) fn queue_samples(record: &Record<'_>) -> Option<Table> {
     ))
 }
 
-/// What switches stored at regular instants, in all and at each port that stored anything.
+/// The bytes that switches stored at regular instants, in all and at each port that stored any.
 pub(super) fn buffer_occupancy(record: &Record<'_>) -> Option<Table> {
     asked(&record.measure().buffer_occupancy)?;
     let rows = &record.recorder.memory_samples;
@@ -204,7 +204,7 @@ pub(super) fn buffer_occupancy(record: &Record<'_>) -> Option<Table> {
     ))
 }
 
-/// What receiving hosts got, in each bin in which something arrived.
+/// The data that receiving hosts got, in each bin with arrivals.
 pub(super) fn goodput(record: &Record<'_>) -> Option<Table> {
     record.measure().goodput.then(|| bins(record))
 }

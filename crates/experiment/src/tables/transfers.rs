@@ -1,4 +1,4 @@
-//! The table `transfers`: flow completion times, and slowdowns where `[measure] slowdown` asks.
+//! The table `transfers`: flow completion times, and slowdowns under `[measure] slowdown`.
 //!
 //! An FCT ends when the last byte, in order, reaches the receiver's application.
 

@@ -1,15 +1,15 @@
 //! The arguments of Python's controllers: the transport's state at an instant, and the fields of an ACK, a mark, a
-//! loss or a timeout. Numbers with their units in their names; times in seconds.
+//! loss or a timeout. Numbers have their units in their names; times are in seconds.
 
 use incastle_congestion::{AckSample, CongestionEvent as Event, Context, Echo, LimitedBy, Phase};
 use incastle_scenario as core;
 use incastle_units::{Bytes, Span, Time};
 use pyo3::prelude::*;
 
-/// What a controller learns when it is made.
+/// The parameters of a connection, for a new controller.
 #[pyclass(frozen, get_all, module = "incastle._engine")]
 pub(crate) struct Connection {
-    /// The controller's number in its run: each end of each connection has one.
+    /// The controller's number in its run: each endpoint of each connection has one.
     number: u64,
     /// Application bytes of a full segment.
     mss_bytes: u64,
@@ -30,7 +30,7 @@ impl Connection {
     }
 }
 
-/// What the transport knows at the instant of a call.
+/// The state of the transport at the instant of a call.
 #[pyclass(frozen, get_all, subclass, module = "incastle._engine")]
 pub(crate) struct ControllerContext {
     /// Simulated seconds since the beginning.
@@ -43,9 +43,9 @@ pub(crate) struct ControllerContext {
     in_flight_bytes: u64,
     /// The smoothed round-trip time, once there is one.
     smoothed_rtt_s: Option<f64>,
-    /// What the application has left, if its end is known.
+    /// The application's remaining bytes, if their number is known.
     remaining_bytes: Option<u64>,
-    /// When the application wants its data to have arrived, if it said so.
+    /// The application's deadline for the arrival of its data, if it has set one.
     deadline_s: Option<f64>,
 }
 
@@ -69,13 +69,13 @@ impl ControllerContext {
 pub(crate) struct Ack {
     /// Newly acknowledged, cumulatively; 0 for a duplicate.
     acked_bytes: u64,
-    /// Segments that it answers for: more than one under delayed ACKs.
+    /// Segments that it acknowledges: more than one under delayed ACKs.
     segments: u32,
     /// Whether it echoes a mark (ECE).
     ecn_echo: bool,
     /// The latest round-trip sample, not smoothed, if it gave one.
     rtt_s: Option<f64>,
-    /// Whether the controller's window kept the sender from sending more before it.
+    /// Whether the controller's window prevented the sender from sending more before it.
     window_limited: bool,
     /// Whether losses are being repaired (fast recovery).
     in_recovery: bool,
@@ -99,17 +99,17 @@ impl Ack {
     }
 }
 
-/// What may make a controller slow down.
+/// An event to which a controller may react by slowing down.
 #[pyclass(frozen, get_all, extends = ControllerContext, module = "incastle._engine")]
 pub(crate) struct CongestionEvent {
     /// "ecn": an ACK echoed a mark; "loss": a recovery begins; "timeout": the retransmission timer
     /// fired; "idle": the sender starts again after idleness.
     kind: &'static str,
-    /// Of a loss: how many segments are known to be lost.
+    /// For a loss: the number of segments detected as lost.
     lost_segments: u32,
-    /// Of a loss: the first byte of the last of them.
+    /// For a loss: the first byte of the last of them.
     largest_lost: u64,
-    /// Of a timeout: 0 for the first one out of the same data, then 1, ...
+    /// For a timeout: 0 for the first one of the same data, then 1, ...
     backoff: u32,
 }
 

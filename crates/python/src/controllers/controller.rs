@@ -98,7 +98,7 @@ impl PyController {
         new
     }
 
-    /// Calls a method, and reads back window, rate and timer, which may be `earliest`; a fault ends
+    /// Calls a method, and reads back window, rate and timer. A timer before `earliest` is a fault, which ends
     /// the run.
     #[inline]
     fn call(
@@ -155,8 +155,8 @@ impl Controller for PyController {
         });
     }
 
-    /// It returns whether it reduced its window or rate, so that CWR is due. If it returns None, it did if its
-    /// window or rate is smaller than before. Reductions for idleness are no response to congestion.
+    /// The method returns whether it reacted, so that CWR is due. If it returns None, it did if its window or rate is
+    /// smaller than before. Reductions after idleness are no reaction to congestion.
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: Event) -> Reaction {
         let before = self.answers;
         let mut said = None;
@@ -229,7 +229,7 @@ fn number_at(object: &Bound<'_, PyAny>, name: &Bound<'_, pyo3::types::PyString>)
 }
 
 impl Methods {
-    /// Unpacks them in Python's order.
+    /// Unpacks them in the order of Python's side.
     fn take(methods: &Bound<'_, PyTuple>) -> PyResult<Self> {
         let (itself, on_ack, on_congestion, window, on_sent, pacing, on_timer, next_timer) =
             methods.extract()?;
@@ -245,7 +245,7 @@ impl Methods {
         })
     }
 
-    /// Reads window, rate and timer, which may be `earliest`.
+    /// Reads window, rate and timer; the timer must not be before `earliest`.
     #[inline]
     fn answers(&self, py: Python<'_>, earliest: Time) -> Called<Answers> {
         let window = invoke(py, "window", Some(&self.window), ())?;

@@ -17,13 +17,13 @@ pub(crate) struct ControllerFault {
     method: String,
     /// The simulated time of the call; none where no call has one, while the controller is made.
     now_s: Option<f64>,
-    /// What it raised, or
+    /// The exception that it raised, or
     raised: Option<Py<PyAny>>,
-    /// what is wrong with the value that it gave.
+    /// the error of the value that it returned.
     gave: Option<String>,
 }
 
-/// What was wrong about one call.
+/// The error of one call.
 pub(super) enum Wrong {
     Raised(PyErr),
     Gave(String),
@@ -60,7 +60,7 @@ impl Faults {
             .take()
     }
 
-    /// Keeps a fault, unless there is an earlier one.
+    /// Stores a fault, unless there is an earlier one.
     pub(super) fn note(&self, py: Python<'_>, call: Call<'_>, wrong: Wrong) {
         let (raised, gave) = match wrong {
             Wrong::Raised(error) => (Some(error.into_value(py).into_any()), None),
@@ -80,7 +80,7 @@ impl Faults {
 
 impl ControllerFault {
     /// The exception, if it is a Ctrl-C. All others are faults: `sys.exit` too, after which a run would
-    /// be gone without a word.
+    /// end without a message.
     pub(crate) fn interruption(&self, py: Python<'_>) -> Option<PyErr> {
         let raised = self.raised.as_ref()?.bind(py);
         self.is_interruption(py)

@@ -1,4 +1,4 @@
-//! What makes controllers: a Python class by its name.
+//! The makers of controllers: Python classes by name.
 
 use incastle_scenario as core;
 use pyo3::prelude::*;
@@ -6,7 +6,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use super::context::Connection;
 
-/// What makes the controllers of one name: called with a `Connection` and the parameters, it gives
+/// The maker of the controllers of one name. Called with a `Connection` and the parameters, it returns
 /// the methods `METHODS` of a new one, each bound to it, or None.
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct ControllerMaker {

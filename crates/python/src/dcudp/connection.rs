@@ -20,7 +20,7 @@ use super::error;
 use super::options::{Address, Options, socket_address};
 use super::runtime::{is_forked, runtime, seconds, wait};
 
-/// The most that one read gives.
+/// The maximum number of bytes of one read.
 const READ_BYTES: usize = 1 << 18;
 
 thread_local! {
@@ -41,11 +41,11 @@ pub(crate) struct DcudpConnection {
 /// With the last handle of a connection its socket goes too.
 enum Handle {
     Open(Connection),
-    /// What it had seen by its end.
+    /// Its statistics at its end.
     Over(Box<Statistics>),
 }
 
-/// Opens a connection from a separate socket. `timeout` is the longest wait for the handshake.
+/// Opens a connection from a separate socket. `timeout` is the longest wait for the peer's answer.
 #[pyfunction]
 pub(crate) fn dcudp_connect(
     py: Python<'_>,
@@ -91,7 +91,7 @@ impl DcudpConnection {
         matches!(&*self.lock(), Handle::Over(_))
     }
 
-    /// Writes to the stream. Gives how many bytes were taken before the time was up.
+    /// Writes to the stream. Returns the number of bytes accepted before the time was up.
     fn send(&self, py: Python<'_>, data: &[u8], timeout: Option<f64>) -> PyResult<usize> {
         let mut stream = self.writer(py)?;
         let mut taken = 0;
@@ -196,7 +196,7 @@ impl DcudpConnection {
         complete(py, timeout, connection.flush())
     }
 
-    /// A snapshot of what has happened, as a dictionary.
+    /// A snapshot of the statistics, as a dictionary.
     fn statistics(&self, py: Python<'_>) -> PyResult<Snapshot> {
         runtime(py)?;
         let connection = match &*self.lock() {
@@ -206,8 +206,8 @@ impl DcudpConnection {
         Ok(Snapshot::of(&py.detach(|| connection.statistics())))
     }
 
-    /// Delivers everything, tells the peer, and waits for both. Once the time is up it goes on without
-    /// anybody waiting, and can be waited for again.
+    /// Delivers everything, notifies the peer, and waits for both. Once the time is up it continues in the
+    /// background, and can be waited for again.
     fn close(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<()> {
         if self.closed() {
             runtime(py)?;
@@ -264,7 +264,7 @@ impl DcudpConnection {
         stream.map_err(|error| error::over(&error))
     }
 
-    /// What came before, at most so much of it.
+    /// The bytes of an earlier call, at most this number of them.
     fn take_ahead(&self, most: usize) -> Vec<u8> {
         let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         let count = most.min(ahead.len());
@@ -278,7 +278,7 @@ impl DcudpConnection {
         *ahead = bytes;
     }
 
-    /// Keeps what the connection has seen, and lets go of its socket.
+    /// Stores the connection's statistics, and releases its socket.
     fn end(&self, py: Python<'_>, connection: Connection) {
         py.detach(|| {
             let over = Handle::Over(Box::new(connection.statistics()));

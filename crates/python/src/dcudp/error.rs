@@ -1,5 +1,5 @@
-//! What went wrong, as Python's own exceptions of sockets: an `OSError` with the number that TCP would
-//! give, of which Python makes the subclass (`TimeoutError`, `ConnectionRefusedError`, ...).
+//! Errors as Python's own exceptions of sockets: an `OSError` with the number that TCP would
+//! have, of which Python makes the subclass (`TimeoutError`, `ConnectionRefusedError`, ...).
 
 use std::fmt::Display;
 use std::io;
@@ -16,11 +16,11 @@ pub(super) fn system(number: Errno, words: impl Display) -> PyErr {
 
 /// The time that the caller gave is up.
 pub(super) fn timed_out() -> PyErr {
-    // Without a number, as Python's sockets say it.
+    // Without a number, as in Python's sockets.
     PyTimeoutError::new_err("timed out")
 }
 
-/// Why the system refused; `what` is what was asked for.
+/// Why the system refused; `what` is the requested operation.
 pub(super) fn refused(what: impl Display, error: &io::Error) -> PyErr {
     let number = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
     let words = match number {
@@ -51,7 +51,7 @@ pub(super) fn not_connected(error: &ConnectError) -> PyErr {
     system(number, error)
 }
 
-/// Why a connection is over, or cannot do what it was asked for.
+/// Why a connection is over, or cannot do the requested operation.
 pub(super) fn over(error: &ConnectionError) -> PyErr {
     let number = match error {
         // Not a timeout: who waits for data piece by piece would wait for ever.

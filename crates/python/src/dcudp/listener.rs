@@ -1,4 +1,4 @@
-//! What accepts connections.
+//! Listeners, which accept connections.
 
 use std::mem;
 use std::net::SocketAddr;

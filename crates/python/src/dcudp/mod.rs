@@ -32,7 +32,7 @@ pub(crate) fn dcudp_read_key(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_
     Ok(PyBytes::new(py, key.bytes()))
 }
 
-/// Runs the program `dcudp` with what was typed, its own name first. Gives the exit status.
+/// Runs the program `dcudp` with its arguments, its own name first. Returns the exit status.
 #[pyfunction]
 pub(crate) fn dcudp_program(py: Python<'_>, typed: Vec<OsString>) -> u8 {
     py.detach(|| incastle_dcudp::run(typed))

@@ -1,4 +1,4 @@
-//! What `connect` and `listen` are told, and the configuration that it makes. What is absent keeps the
+//! The arguments of `connect` and `listen`, and the configuration from them. Absent ones keep the
 //! default of `incastle_socket`.
 
 use std::net::{IpAddr, SocketAddr, SocketAddrV6};
@@ -92,7 +92,7 @@ impl Options {
     }
 }
 
-/// The address in the sockets' form.
+/// The address as a socket address.
 pub(super) fn socket_address((ip, port, scope): Address) -> SocketAddr {
     match ip {
         IpAddr::V4(ip) => (ip, port).into(),

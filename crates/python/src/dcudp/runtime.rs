@@ -1,5 +1,5 @@
-//! The one tokio runtime of the process, started when a socket is first used, and how a Python thread
-//! waits for what happens on it.
+//! The one tokio runtime of the process, started when a socket is first used, and the waits of Python threads
+//! for its futures.
 
 use std::cell::Cell;
 use std::pin::{Pin, pin};
@@ -15,10 +15,10 @@ use tokio::time::{Instant, timeout_at};
 
 use super::error;
 
-/// How long a signal's handler may have to wait.
+/// The longest time that a signal's handler waits.
 const SLICE: Duration = Duration::from_millis(50);
-/// Threads for the network. An endpoint is one task, and who writes sends the packets in a thread of its
-/// own, so that more would help only a process with many busy endpoints.
+/// Threads for the network. An endpoint is one task, and a writer sends its packets in its own thread, so that
+/// more would help only a process with many busy endpoints.
 const MAX_THREADS: usize = 4;
 
 /// The runtime, and the process that has its threads.
@@ -75,7 +75,7 @@ pub(super) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
 }
 
 /// Waits without the interpreter's lock until the future is ready, the time is up (then there is
-/// nothing), or a signal's handler raises. It is asked at least once.
+/// nothing), or a signal's handler raises. The future is polled at least once.
 pub(super) fn wait<T: Send>(
     py: Python<'_>,
     timeout: Option<f64>,

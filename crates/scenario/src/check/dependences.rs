@@ -27,7 +27,7 @@ pub(super) fn never_begins(arrivals: &Arrivals) -> Option<(&Arrival, String)> {
     {
         ever[count as usize] += 1;
     }
-    // Others may only wait for these.
+    // Reported first: the others may wait only for transfers with such counts.
     let mut too_much = left().filter_map(|(arrival, _)| {
         let after = arrival.dependence.iter().flat_map(|one| &one.after);
         let mut short = after.filter(|(count, value)| ever[*count as usize] < *value);

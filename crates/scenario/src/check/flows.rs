@@ -272,7 +272,7 @@ fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'
     }
 }
 
-/// The maximum of bytes written at once: at the slowest rate their time is still representable.
+/// The maximum number of bytes written at once: at the slowest rate their time is still representable.
 const MOST_MESSAGE: Bytes = Bytes::new(1_000_000_000);
 
 fn within(path: &str, name: &str, size: Bytes, most: Bytes, cx: &mut Context<'_>) {

@@ -19,7 +19,7 @@ pub(super) struct GroupTransport<'a> {
     pub(super) passed: &'a Passed,
 }
 
-/// The switches' ports on the paths of a group's data that never mark.
+/// The ports of switches that never mark, among those on the paths of a group's data.
 pub(super) struct SilentPorts {
     /// Their number, and that of all ports on the paths.
     pub(super) count: (usize, usize),

@@ -1,6 +1,6 @@
 //! Checks of `[switch.qcn]`, `[switches.LABEL.qcn]` and `[host.qcn]`.
 //!
-//! Notifications always reach their source: every link has both directions,
+//! There is no check that notifications reach their source. They always do: every link has both directions,
 //! and a network is only built where each switch has a route to each host.
 
 use incastle_queueing::{CongestionMemory, Detail};

@@ -11,7 +11,7 @@ use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::topology::layout::{End, Layout};
 
-/// The maximum of rows in a table. They take more than a hundred gigabytes, and polars counts rows in
+/// The maximum number of rows in a table. That many take more than a hundred gigabytes, and polars counts rows in
 /// 32 bits.
 pub(crate) const MOST_ROWS: u128 = 1_000_000_000;
 
@@ -22,14 +22,14 @@ pub struct Over {
     pub key: &'static str,
     /// The interval.
     pub every: Span,
-    /// The number of things.
+    /// The number of sampled objects.
     pub count: usize,
-    /// Their kind.
+    /// The kind of these objects.
     pub what: &'static str,
 }
 
 impl Over {
-    /// The maximum of its rows in a run of this duration.
+    /// The maximum number of its rows in a run of this duration.
     pub fn rows(&self, duration: Span) -> u128 {
         let intervals = duration.as_ps() / self.every.as_ps().max(1);
         u128::from(intervals) * self.count as u128
@@ -112,7 +112,7 @@ fn switch_ports(layout: &Layout, chosen: impl Fn(&Name) -> bool) -> usize {
 }
 
 /// Reports intervals so short that a table would have too many rows. If the duration is only the limit of a
-/// run that ends by itself, the number is unknown before.
+/// run that ends by itself, the number is unknown beforehand.
 pub(crate) fn check(root: &Root, layout: &Layout, flows: &[Name], cx: &mut Context<'_>) {
     let duration = root.run.duration;
     if root.run.stop == RunStop::WhenDone {

@@ -84,7 +84,7 @@ impl PacketSizes {
     }
 }
 
-/// The discipline of `[path.queue]` by itself, and before a buffer.
+/// Checks the discipline of `[path.queue]`, alone and with its buffer.
 fn check_queue(
     path: &str,
     queue: &Queue,

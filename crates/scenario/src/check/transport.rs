@@ -47,7 +47,7 @@ pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) 
     warn_of_no_deadlines(root, cx);
 }
 
-/// A group's transport before the checks of its paths.
+/// Checks a group's transport against the links and ports on its paths.
 fn check_path(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
     let GroupTransport {
         path,

@@ -7,10 +7,10 @@
 //! A member of a table is written `MODE name: Type = default, shown "words", in range;`
 //!
 //! - `value`: a key; without a default it is required. A default may use members above it; then
-//!   `shown` says in words what it depends on.
+//!   `shown` describes in words what it depends on.
 //! - `option`: a key that may be absent.
 //! - `section`: a table within the table.  `each`: any number of named ones.
-//! - `maybe`: a table within the table that may be absent, or `"off"`.
+//! - `maybe`: a table within the table that may be absent; `"off"` in its place means the same.
 //! - `flat`: further keys of the same table, declared by another `table!` or `choice!`.
 
 use crate::grammar::describe::{Key, Presence, join_doc};

@@ -55,7 +55,7 @@ pub struct Key {
     pub about: String,
     /// The type of its value.
     pub shape: Shape,
-    /// Its default.
+    /// The effect of its absence.
     pub presence: Presence,
     /// The allowed range in words, and its numeric bounds for the schema.
     pub range: Option<(String, Bounds)>,
@@ -70,7 +70,7 @@ pub struct Bounds {
     pub high: Option<(f64, bool)>,
 }
 
-/// The default of a key.
+/// The effect of a key's absence.
 #[derive(Debug, Clone)]
 pub enum Presence {
     /// An error.

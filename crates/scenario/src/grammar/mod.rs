@@ -1,5 +1,5 @@
-//! The grammar of the language: tables, choices, words and values, each declared once. This module reads,
-//! writes and describes them. The tables themselves are in `language`.
+//! The grammar of the language: tables, choices, words and values. Each is declared once; this module reads,
+//! writes and describes it. The tables themselves are in `language`.
 
 pub(crate) mod declare;
 pub(crate) mod describe;

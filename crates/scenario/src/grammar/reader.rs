@@ -34,7 +34,7 @@ pub(crate) struct Reader<'a> {
     place: Place,
     entries: &'a [Entry],
     taken: Vec<&'a str>,
-    /// A word of a choice was wrong: the keys of this table are then unknown.
+    /// A word of a choice was wrong: the valid keys of this table are then unknown.
     undecided: bool,
 }
 

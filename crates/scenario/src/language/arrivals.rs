@@ -61,7 +61,7 @@ impl Arrivals {
         &self.counts
     }
 
-    /// Where one of them was written, for messages.
+    /// The place of one of them, for messages.
     pub(crate) fn place(&self, arrival: &Arrival) -> String {
         match &self.file {
             Some(file) => format!("{file}: line {}", arrival.line),

@@ -15,7 +15,7 @@ table! {
         value size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// The algorithm of the all-reduce.
         flat algorithm: Algorithm;
-        /// In how many segments each message is sent; a segment goes on as soon as it has arrived.
+        /// The number of segments of each message; a segment is forwarded as soon as it has arrived.
         value segments: u32 = 1, in between(1, MOST_SEGMENTS);
         /// The time from a host's last segment to its next all-reduce.
         value think_time: Span = Span::ZERO;

@@ -1,8 +1,8 @@
-//! `congestion = "custom"`: a controller that is not among ours, by a name and its parameters.
+//! `congestion = "custom"`: a user-defined controller, by its name and parameters.
 //!
 //! The language has the name alone. The running program resolves it, with
 //! [`Controllers`]: a Rust program its own types, the Python package a class. Leaves out: controllers
-//! of UDT's connections, and how a name is resolved (`Files::controller` is asked).
+//! of UDT's connections, and how a name is resolved (`Files::controller`).
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,9 +20,9 @@ use crate::text::node::{Content, Node, quoted, quoted_key};
 table! {
     /// A user-defined controller.
     pub struct Custom {
-        /// Its maker: a Python class, as `"my_controller.py:Delay"` with the file in the scenario's folder, or a name that the running program has registered.
+        /// The controller: a Python class, as `"my_controller.py:Delay"` with the file in the scenario's folder, or a name that the running program has registered.
         value controller: Reference;
-        /// Its parameters, by its own names: numbers, strings, true or false.
+        /// Its parameters, by the names that it defines: numbers, strings, true or false.
         value parameters: Parameters = Parameters::default();
         /// The hash of its source, which results have; a controller with another one is then refused.
         option controller_source: String;
@@ -142,7 +142,7 @@ impl fmt::Debug for Reference {
     }
 }
 
-/// Two scenarios are alike that call for the same controller, bound or not.
+/// Scenarios that name the same controller are equal, with or without its maker.
 impl PartialEq for Reference {
     fn eq(&self, other: &Self) -> bool {
         self.name == other.name

@@ -17,12 +17,12 @@ table! {
     pub struct Group {
         /// The workload of the flows.
         flat workload: Workload;
-        /// The hosts that send the data (the servers of requests).
+        /// The hosts that send the data (for requests: the servers).
         value from: Selection;
-        /// The hosts that receive them (the clients of requests).
+        /// The hosts that receive them (for requests: the clients).
         value to: Selection;
         /// The number of flows, or one for each pair of hosts of `pairs`. For requests: the number of
-        /// servers of each client, all different hosts. For incasts: the number of hosts in
+        /// servers of each client, all of them different hosts. For incasts: the number of hosts of
         /// `from` that send at once. Without effect on Poisson flows, lists, permutations and all-reduces.
         value count: Count = Count::Each;
         /// The pairs of hosts: the first `from` with the first `to`, the next with the next, cyclically,
@@ -74,11 +74,11 @@ choice! {
         "cbr" => Cbr(Cbr),
         /// messages at a constant rate in periods, silence between them
         "on-off" => OnOff(OnOff),
-        /// a client requests from all servers at once, and again after the last response
+        /// a client sends requests to all servers at once, and again after the last response
         "barrier-incast" => BarrierIncast(BarrierIncast),
-        /// a client queries all servers at once, at random instants or again after the last response (partition/aggregate)
+        /// a client queries all servers at once, at random instants or again and again after the last response (partition/aggregate)
         "query" => Query(Query),
-        /// every client requests from all servers at once, in rounds that all clients begin together
+        /// every client sends requests to all servers at once, in rounds that all clients begin together
         "all-to-all" => AllToAll(AllToAll),
         /// each host sends to one other host, by a random permutation without fixed points
         "permutation" => Permutation(Permutation),
@@ -176,9 +176,9 @@ table! {
         value rate: Rate, in rates();
         /// Application bytes written at once; `"packet"` fills one packet.
         value message: Message = Message::Packet;
-        /// The length of sending periods.
+        /// The length of the periods in which it sends.
         value on: Span, in within_a_day();
-        /// The length of silent periods.
+        /// The length of the silences between them.
         value off: Span;
         /// Whether `on` and `off` are the lengths themselves, or the means of random ones.
         value periods: Periods = Periods::Constant;
@@ -221,7 +221,7 @@ table! {
         option rate: f64, in above(0.0);
         /// With `rate`: the distribution of the gaps between two queries of a client.
         flat interarrival: InterarrivalDistribution;
-        /// Without `rate`: the time from the last answer to the next query.
+        /// Without `rate`: the time from the last response to the next query.
         value think_time: Span = Span::ZERO;
         /// Each request is sent a random time from 0 to this after the beginning of the query.
         value request_jitter: Span = Span::ZERO;
@@ -267,7 +267,7 @@ table! {
 }
 
 choice! {
-    /// The distribution of the gaps between arrivals; their mean is the same.
+    /// The distribution of the gaps between arrivals, all with the same mean.
     pub enum InterarrivalDistribution by interarrival_distribution = "exponential" {
         /// independent of each other: a Poisson process
         "exponential" => Exponential(Exponential),
@@ -293,7 +293,7 @@ table! {
     /// Poisson flows: each has a separate connection, between a random `from` and a random `to`.
     pub struct Poisson {
         /// Their sizes: `"websearch"`, `"datamining"`, `"hadoop"`, one size such as `"64 KB"`, a
-        /// file of bytes and cumulative per cent (`"my.cdf"`), or the points of such a file.
+        /// file of bytes and cumulative percentages (`"my.cdf"`), or the points of such a file.
         value sizes: Sizes;
         /// The time from a flow's start in which its bytes are to arrive. Senders with
         /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
@@ -435,7 +435,7 @@ words! {
 }
 
 words! {
-    /// The distribution of periods.
+    /// The distribution of the lengths of periods.
     pub enum Periods {
         /// All alike.
         "constant" => Constant,

@@ -1,4 +1,4 @@
-//! `[measure]`: the records in addition to the default probes.
+//! `[measure]`: the data recorded in addition to those of the default probes.
 
 use std::collections::BTreeSet;
 
@@ -113,7 +113,7 @@ table! {
 }
 
 table! {
-    /// The records of congestion notification.
+    /// The recorded data of congestion notification.
     pub struct QcnEvents {
         /// The flows whose rates are kept, as for `window`.
         value flows: Selection = Selection::everything();
@@ -125,9 +125,9 @@ table! {
 table! {
     /// The record of every event of flows.
     pub struct EventRecord {
-        /// The flows, as for `window`; of flows that come by chance any number may be named.
+        /// The flows, as for `window`; for random flows any number may be named.
         value flows: Selection = Selection::everything();
-        /// Events that are kept at the most, of all flows together; a packet is some four of them.
+        /// The maximum number of events stored, for all flows together; a packet has about four of them.
         value max_events: u32 = 1_000_000, in between(1, MOST_EVENTS);
     }
 }
@@ -168,7 +168,7 @@ words! {
         /// transport: packets back to back over the fastest path.
         "line-rate" => LineRate,
         /// The FCT of the same transfer alone, under its own transport and controller. Each size on each kind of
-        /// path is simulated once, which takes additional time; slow start then adds little slowdown.
+        /// path is simulated once, which takes additional time. Slow start is part of this ideal, and adds no slowdown.
         "own-transport" => OwnTransport,
     }
 }
@@ -182,14 +182,14 @@ pub enum Sampling<T> {
     On(T),
 }
 
-/// What a string or list instead of a table stands for.
+/// The short form of a table: a string or a list.
 pub(crate) trait Short {
     /// The key of the table that takes it.
     const KEY: Option<&'static str>;
     /// A table, for messages.
     const EXAMPLE: &'static str = "{ every = \"100 us\" }";
 
-    /// That text or list.
+    /// The shape of that string or list.
     fn shape() -> Shape {
         Shape {
             words: "flows such as [\"storage:0\"]".to_owned(),

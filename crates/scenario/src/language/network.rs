@@ -206,7 +206,7 @@ table! {
         option delay: Span, in delays();
         /// Their largest IP packet.
         option mtu: Bytes, in mtus();
-        /// Rates that they take later, both directions alike: `[{ at = "2 s", rate = "1 Gbit/s" }]`,
+        /// Later rates of both directions: `[{ at = "2 s", rate = "1 Gbit/s" }]`,
         /// in order of time. A packet in transmission at such an instant ends at the old rate.
         option schedule: Schedule;
     }

@@ -2,8 +2,8 @@
 //!
 //! Congestion points at switch ports sample arriving frames and notify their sources; reaction points
 //! in the sources' NICs limit the rate of each flow (IEEE 802.1Qau). The variants I to VI and the
-//! modifications II, III and IV are those that were proposed for incast. Leaves out: how the two ends
-//! compute (queueing, congestion), and the limits of a switch's memory (`check`).
+//! modifications II, III and IV are those that were proposed for incast. Leaves out: the algorithms of both
+//! points (queueing, congestion), and the limits of a switch's memory (`check`).
 
 use incastle_congestion::{AdaptiveIncrease, ReactionPointConfig};
 use incastle_queueing::{CongestionMemory, CongestionPointConfig, Detail, QcnSampling};
@@ -41,7 +41,7 @@ table! {
         /// Q_eq, the length at which the queue is to stay: a share of the buffer per port, or a
         /// size.
         value cp_q_eq: SetPoint = SetPoint::Percent(20.0);
-        /// The weight of the queue's growth against its length, in the feedback.
+        /// w: the weight of the queue's growth relative to its length, in the feedback.
         value cp_w: f64 = point().w, in at_least(0.0);
         /// Bytes that arrive from one sample to the next as long as there is no congestion.
         value cp_sample_base: Bytes = point().base, in above(Bytes::ZERO);
@@ -85,10 +85,10 @@ table! {
         value rpg_min_dec_fac: f64 = limiter().rpg_min_dec_fac, in fraction();
         /// G_d: the share of the rate that one unit of feedback takes.
         value rpg_gd: f64 = limiter().gain, in fraction();
-        /// The memory of the feedback in modification IV: scaled to at most 1 per notification, or
+        /// The feedback that a notification adds to the memory of modification IV: scaled to at most 1, or
         /// raw.
         value adaptive: Adaptive = Adaptive::Scaled;
-        /// The queue of a flow's rate limiter; the flow waits when it is full, nothing is lost.
+        /// The capacity of a flow's rate limiter. When it is full, the flow waits; nothing is lost.
         value queue: Packets = Packets::new(2), in at_least(Packets::new(1));
     }
 }
@@ -155,7 +155,7 @@ words! {
 }
 
 words! {
-    /// The memory of the feedback in modification IV.
+    /// The feedback that a notification adds to the memory of modification IV.
     pub enum Adaptive {
         /// psi / 64 of each notification.
         "scaled" => Scaled,
@@ -263,7 +263,7 @@ impl Value for ModificationList {
     }
 }
 
-/// Two keys that say the same: `variant`, and `modifications` where no variant has that combination.
+/// Two alternative keys: `variant`, and `modifications` where no variant has that combination.
 impl Table for Modifications {
     fn describe(description: &mut Description) {
         description.value(key::<Variant>(

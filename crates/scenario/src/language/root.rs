@@ -31,7 +31,7 @@ table! {
         section transport: Transport;
         /// The groups of flows, under names of your own.
         each flows: Group;
-        /// The records.
+        /// The recorded data.
         section measure: Measure;
     }
 }
@@ -55,8 +55,8 @@ table! {
         value jitter: Span = Span::ZERO, in between(Span::ZERO, Span::from_secs(1));
         /// Which packets do: those with data, or acknowledgements and control packets too.
         value jitter_applies_to: JitterAppliesTo = JitterAppliesTo::Data;
-        /// Segments that leave together (segmentation offload), at most half a window; as many
-        /// contiguous arrivals are handed to the transport at once. 1 turns both off.
+        /// The number of segments that leave together (segmentation offload), at most half a window. As many
+        /// contiguous arrivals are delivered to the transport at once. 1 turns both off.
         value tso_burst: u32 = 1, in at_least(1);
         /// The time that the first arrival of a burst waits for others; without effect at `tso_burst = 1`.
         value interrupt_coalescing: Span = Span::from_us(5), in between(Span::ZERO, Span::from_secs(1));

@@ -26,14 +26,14 @@ pub struct Name {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Selection(Vec<Term>);
 
-/// One text of a selection.
+/// One string of a selection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Term {
     role: String,
     indices: Option<(u32, u32)>,
 }
 
-/// The most names that one text may stand for.
+/// The maximum number of names that one string may represent.
 const MOST: u32 = 1_000_000;
 
 impl fmt::Display for Name {
@@ -110,7 +110,7 @@ impl Selection {
         Self::named("all")
     }
 
-    /// The set that a bare name stands for.
+    /// The set that a bare name represents.
     pub fn named(name: &str) -> Self {
         Self(vec![Term {
             role: name.to_owned(),

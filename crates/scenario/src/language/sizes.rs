@@ -1,6 +1,6 @@
 //! Distributions of flow sizes: named ones that come with Incastle, files, points, one fixed size.
 //!
-//! A distribution is a list of points (bytes, cumulative per cent), linear between them, as the
+//! A distribution is a list of points (bytes, cumulative percentage), linear between them, as the
 //! simulators of the literature read it. The named ones: web search (Alizadeh et al., "Data Center
 //! TCP", SIGCOMM 2010), data mining (Greenberg et al., "VL2", SIGCOMM 2009), Hadoop (Facebook).
 //! Leaves out: fitted families (Pareto, log-normal), which points can follow as closely as needed.
@@ -55,7 +55,7 @@ pub enum Sizes {
     Points(Points),
 }
 
-/// Points (bytes, cumulative per cent), both ascending, from 0 % to 100 %.
+/// Points (bytes, cumulative percentage), both ascending, from 0 % to 100 %.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Points(Vec<(u64, f64)>);
 
@@ -101,7 +101,7 @@ impl Points {
         Ok(Self(points))
     }
 
-    /// From text: one point per line, bytes and cumulative per cent; `#` begins a comment.
+    /// From text: one point per line, bytes and cumulative percentage; `#` begins a comment.
     fn parse(text: &str) -> Result<Self, String> {
         let (mut points, mut lines) = (Vec::new(), Vec::new());
         for (number, line) in text.lines().enumerate() {
@@ -214,7 +214,7 @@ impl Sizes {
         self.points().mean_packets(payload)
     }
 
-    /// The same distribution with its points at hand, so that draws need not look them up.
+    /// The same distribution with a copy of its points, so that draws need no look-up.
     #[must_use]
     pub fn expanded(&self) -> Self {
         match self {
@@ -237,7 +237,7 @@ impl Sizes {
     }
 }
 
-/// One point of a list: `[bytes, per cent]`.
+/// One point of a list: `[bytes, percentage]`.
 fn point(node: &Node) -> Option<(u64, f64)> {
     let Content::List(pair) = &node.content else {
         return None;

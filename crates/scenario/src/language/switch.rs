@@ -122,7 +122,7 @@ choice! {
         "threshold" => Threshold(Threshold),
         /// marks from one crossing to another: K1 begins, K2 ends (DT-DCTCP, DT-CWA)
         "double-threshold" => DoubleThreshold(DoubleThreshold),
-        /// fair queueing: the flows or traffic classes of a port take turns, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
+        /// fair queueing: round robin over the flows or traffic classes of a port, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
         "drr" => Drr(Drr),
     }
 }
@@ -199,7 +199,7 @@ words! {
     pub enum ThresholdReading {
         /// From 35 to 30 packets, as Sreekumari 2018 prints it: hysteresis.
         "as-printed" => AsPrinted,
-        /// From 30 to 35 packets, the order of Chen et al. 2013: early while the queue grows, early while it shrinks.
+        /// From 30 to 35 packets, the order of Chen et al. 2013: marking begins early while the queue grows, and ends early while it shrinks.
         "dt-dctcp" => DtDctcp,
         /// From 15 to 25 packets, around DCTCP's K = 20.
         "around-k" => AroundK,
@@ -209,11 +209,11 @@ words! {
 table! {
     /// Deficit round robin: a queue for each flow or traffic class, within the port's one buffer.
     pub struct Drr {
-        /// Bytes that a flow or traffic class may send in its round, in addition to those that it could not use in the last one.
+        /// Bytes that a flow or traffic class may send per round, in addition to its deficit from the previous one.
         value quantum: Bytes = Bytes::new(1_500), in between(Bytes::new(1), Bytes::new(1 << 30));
         /// The packet that is dropped when the buffer is full.
         value drop: FairDrop = FairDrop::Longest;
-        /// The unit with a separate queue.
+        /// The unit that has a separate queue in the round robin.
         value classify_by: ClassifyBy = ClassifyBy::Flow;
         /// K: an arriving ECN-capable packet is marked when more than this waits in its own queue. Without it nothing is marked.
         option marking_threshold: Amount;
@@ -231,7 +231,7 @@ words! {
 }
 
 words! {
-    /// Which packet a full fair queue gives up.
+    /// The packet that a full fair queue drops.
     pub enum FairDrop {
         /// The last one of the flow or class with the most bytes.
         "longest" => Longest,

@@ -47,7 +47,7 @@ table! {
         value min_cwnd: Amount = segments(NewRenoConfig::new(default_mss()).min_cwnd);
         /// The greatest congestion window.
         value max_cwnd: WindowLimit = WindowLimit::Unlimited;
-        /// The window that the receiver offers; unlimited is 1 GiB, the most that TCP can say.
+        /// The window that the receiver offers; unlimited is 1 GiB, the maximum of TCP.
         value receive_window: WindowLimit = WindowLimit::Unlimited;
         /// The three-way handshake; without it connections begin established.
         value handshake: bool = tcp::Config::default().handshake;
@@ -133,7 +133,7 @@ table! {
     pub struct DtCwa {
         /// DCTCP's.
         flat estimate: Dctcp;
-        /// The share of CW_max - CW_min that is given back after the reaction to marks.
+        /// b of equation 2: the share of CW_max - CW_min by which the window grows at the end of an episode of marks.
         value b: f64 = DtCwaConfig::new(default_mss()).b, in between(0.0, 1.0);
         /// The readings of the paper where it leaves a choice.
         section readings: DtCwaReadings;
@@ -163,7 +163,7 @@ words! {
 
 words! {
     for CwaExtremes {
-        /// Since the last marks were answered.
+        /// Since the reaction to the last marks.
         "episode" => Episode,
         /// Since the first of the last marks.
         "notification" => Notification,

@@ -91,7 +91,7 @@ impl Transport {
         }
     }
 
-    /// The controller of one's own, if it has one.
+    /// The user-defined controller, if it has one.
     pub fn custom(&self) -> Option<&Custom> {
         match &self.tcp()?.congestion {
             Congestion::Custom(custom) => Some(custom),
@@ -127,7 +127,7 @@ impl Transport {
         }
     }
 
-    /// Whether connections begin and end with handshakes.
+    /// Whether connections are opened and closed by separate packets.
     pub fn has_handshake(&self) -> bool {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.handshake,

@@ -64,7 +64,7 @@ table! {
     pub struct Dcudp {
         /// The parameters that both share.
         flat stream: Stream;
-        /// The most that may be outstanding; `"capacity"` is the data that C sends in two SYN, and at least UDT's.
+        /// The most that may be outstanding; `"capacity"` is the data of two SYN at rate C, but at least UDT's window.
         value flow_window: FlowWindow = FlowWindow::Capacity;
         /// The capacity of the receiver's buffer.
         value receive_buffer: ReceiveBuffer = ReceiveBuffer::FlowWindow;
@@ -76,11 +76,11 @@ table! {
         section readings: DcudpReadings;
         /// The round trip that the law works with.
         value rtt: DcudpRtt = DcudpRtt::Latest;
-        /// K: over how many round trips, and packets, the rule for the end of congestion mode looks back.
+        /// K: the number of round trips, and of packets, over which the rule for the end of congestion mode looks back.
         value exit_window: u32 = ExitRuleConfig::default().k as u32, in between(2, 1024);
         /// The effect of a NAK in UDP mode.
         value loss_in_udp_mode: LossInUdpMode = LossInUdpMode::Ignore;
-        /// New data stop after this number of round trips without an ACK, plus the interval of ACKs.
+        /// New data stop after this number of round trips, plus the interval of ACKs, without an ACK.
         value silent_rtts: u32 = dcudp().1.silent_rtts, in at_least(1);
         /// Whether control packets are ECN-capable too.
         value ect_on_control: bool = dcudp().1.ect_on_control;
@@ -112,7 +112,7 @@ word_or! {
     pub enum FlowWindow {
         /// By C.
         "capacity" => Capacity,
-        /// So many packets.
+        /// This number of packets.
         Packets(Packets) in windows(),
     }
 }
@@ -122,7 +122,7 @@ word_or! {
     pub enum ReceiveBuffer {
         /// As the flow window.
         "flow-window" => FlowWindow,
-        /// So many packets.
+        /// This number of packets.
         Packets(Packets) in windows(),
     }
 }
@@ -175,7 +175,7 @@ words! {
 
 words! {
     for DcudpEntry {
-        /// The bytes sent recently.
+        /// The recent rate of sending in UDP mode, at most C.
         "measured" => Measured,
         /// C.
         "interface" => Interface,
@@ -296,7 +296,7 @@ impl Dcudp {
         config
     }
 
-    /// The bytes that C sends in two SYN, at least UDT's window.
+    /// The data of two SYN at rate C, but at least UDT's window.
     fn window_of(&self, capacity: Rate) -> u32 {
         let two_syn = u128::from(self.stream.syn.as_ps()) * 2;
         let bits = u128::from(capacity.bits_per_second()) * two_syn / 1_000_000_000_000;

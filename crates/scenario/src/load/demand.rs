@@ -1,6 +1,6 @@
 //! The demand of each group of flows: its pairs of hosts, and its mean rate.
 //!
-//! The wire carries packets with data, with their headers and framing, each sent once. Leaves out: ACKs,
+//! Rates on the wire count packets with data, with their headers and framing, each sent once. Leaves out: ACKs,
 //! handshakes, retransmissions, and the padding of Ethernet where sizes are drawn.
 
 use std::collections::BTreeSet;

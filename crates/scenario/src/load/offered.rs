@@ -27,7 +27,7 @@ pub struct GroupLoad {
     pub group: String,
     /// Application bytes per second, on average.
     pub application: f64,
-    /// The begin and the end of its load, in seconds.
+    /// The start and the end of its load, in seconds.
     pub period: (f64, f64),
     /// The tiers that its data cross.
     pub tiers: Vec<TierLoad>,
@@ -60,7 +60,7 @@ pub struct TierLoad {
     pub application: f64,
     /// The same on the wire: with headers and framing, each packet once, without ACKs and handshakes.
     pub wire: f64,
-    /// The maximum of any link, on the wire.
+    /// The maximum over all links, on the wire.
     pub max: f64,
     /// The name of that link.
     pub max_link: String,
@@ -88,10 +88,10 @@ pub(super) struct Row {
     pub(super) max: (usize, f64),
 }
 
-/// The maximum of bytes per second, so that sums and quotients are finite.
+/// The maximum number of bytes per second, so that sums and quotients are finite.
 const MOST: f64 = 1e200;
 
-/// Loads this close are equal: sums in another order differ so much.
+/// Loads this close are equal: sums in another order differ by as much.
 pub(super) const SAME: f64 = 1e-9;
 
 /// The load of all groups of a scenario that begin independently of the network.

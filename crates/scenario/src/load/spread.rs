@@ -14,7 +14,7 @@ use crate::topology::layout::{End, Layout};
 use crate::topology::pairs::Pair;
 use crate::topology::tier::{Direction, Tier};
 
-/// The traffic matrix, in any unit: only shares of the total count.
+/// The traffic matrix, in any unit: only the shares of its total matter.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Matrix {
     /// Each of `from` sends to each of `to` but itself, in proportion to the receiver's weight.
@@ -26,10 +26,10 @@ pub(super) enum Matrix {
     Pairs(Vec<(Pair, f64)>),
 }
 
-/// The share of a demand that crosses each directed link with any: by number, in order.
+/// The share of a demand on each directed link that it crosses: by number, in order.
 pub(super) type Shares = Vec<(usize, f64)>;
 
-/// A network of directed links. They are numbered: twice the index of the link in the layout, and
+/// A network of directed links. Their numbers are twice the index of the link in the layout, and
 /// one more from its second node to its first.
 pub(super) struct Network<'a> {
     pub(super) layout: &'a Layout,
@@ -39,7 +39,7 @@ pub(super) struct Network<'a> {
     switches: Vec<Vec<(usize, usize)>>,
 }
 
-/// The maximum of ports: a fat tree of k = 64 has half as many.
+/// The maximum number of visits to ports, over all last switches: a fat tree of k = 64 needs half as many.
 const MOST_VISITS: usize = 1_000_000_000;
 
 /// The traffic to the hosts of one switch from those of others.
@@ -228,8 +228,8 @@ impl Search {
         }
     }
 
-    /// Adds the traffic from the first switches to a last one, at all links between them. Unreachable
-    /// traffic adds nothing.
+    /// Adds the traffic from the first switches to a last one, at all links between them. Traffic that cannot
+    /// reach it adds nothing.
     fn send(&mut self, switches: &[Vec<(usize, usize)>], demand: &Demand, load: &mut [f64]) {
         let last = demand.last;
         self.measure(switches, last);
@@ -342,7 +342,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(cases(48)))]
 
-        /// Sets and pairs agree, and with the average of single packets, on any network of switches.
+        /// Sets and pairs agree with each other and with the average of single packets, on any network of switches.
         #[test]
         fn shares_are_those_of_single_packets(
             places in vec(0..SWITCHES, HOSTS),

@@ -65,7 +65,7 @@ impl LoadOf {
 }
 
 impl Offered<'_> {
-    /// Reports groups whose load is a fraction of links that they do not cross, or that are too many.
+    /// Reports groups whose load is a fraction of links that they do not cross, or whose network is too large to search.
     fn check_loads(&self, cx: &mut Context<'_>) {
         for &(name, group, unknown) in &self.left_out {
             let load = group.workload.load();

@@ -48,7 +48,7 @@ fn parse_value(text: &str, place: Place) -> Node {
     }
 }
 
-/// Sets `value` at `path`, and makes the tables on it. An error names an element that is no table.
+/// Sets `value` at `path`, and makes the tables on it that are missing. An error names an element that is no table.
 fn set(table: &mut Node, path: &[&str], place: Place, value: Node) -> Result<(), String> {
     let (name, rest) = path.split_first().expect("a key has a name");
     let entries = table.entries_mut().ok_or_else(String::new)?;

@@ -128,7 +128,7 @@ impl Plan {
         Some(())
     }
 
-    /// Adds n switches of a role.
+    /// Adds `count` switches of a role.
     fn row(&mut self, role: &str, count: u32) -> Vec<End> {
         (0..count)
             .map(|index| self.switch(role, Some(index)))

@@ -9,7 +9,7 @@ use crate::text::node::quoted;
 use crate::topology::layout::End;
 use crate::topology::plan::Plan;
 
-/// Begin and end.
+/// Start and end.
 type Period = (Span, Option<Span>);
 
 impl Plan {

@@ -31,7 +31,7 @@ pub enum End {
     Switch(usize),
 }
 
-/// A link with equal directions.
+/// A link; its parameters apply to both directions.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Link {
     /// Its nodes.
@@ -46,7 +46,7 @@ pub struct Link {
     pub mtu: Bytes,
     /// The later rates of both directions, in order of time.
     pub schedule: Vec<(Span, Rate)>,
-    /// The periods in which both directions are down: begin and end, for good without an end. In
+    /// The periods in which both directions are down: start and end, for good without an end. In
     /// order of time, each later than the one before.
     pub failures: Vec<(Span, Option<Span>)>,
 }
@@ -165,7 +165,7 @@ impl Layout {
         (0..count).map(|node| root(&mut part, node)).collect()
     }
 
-    /// The name of a link's first port, as in result tables.
+    /// The name of the port of `from` towards `to`, as in result tables.
     pub fn port_name(&self, from: End, to: End) -> String {
         format!("{}->{}", self.name(from), self.name(to))
     }

@@ -7,7 +7,7 @@ use crate::text::context::Context;
 use crate::text::files::NoFiles;
 use crate::topology::layout::Layout;
 
-/// The maximum of flows in a group: more is probably a typing error. An endpoint takes ten cache
+/// The maximum number of flows in a group: more is probably a typing error. An endpoint takes ten cache
 /// lines.
 pub const MOST_FLOWS: usize = 4_000_000;
 

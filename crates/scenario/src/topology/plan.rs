@@ -10,10 +10,11 @@ use crate::text::node::quoted;
 use crate::text::suggest::{choices, near};
 use crate::topology::layout::{End, Layout, Link};
 
-/// The maximum of links in a network: more is probably a typing error.
+/// The maximum number of links in a network: more is probably a typing error.
 const MOST_LINKS: u64 = 4_000_000;
 
-/// The maximum of routes in a network: from each switch to each that has hosts. The largest fat tree has 168 million.
+/// The maximum number of routes in a network: from each switch to each that has hosts. The largest fat tree has
+/// 168 million.
 const MOST_ROUTES: usize = 200_000_000;
 
 /// A layout under construction.

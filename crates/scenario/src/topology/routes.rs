@@ -145,7 +145,7 @@ impl<'a> Routes<'a> {
 
     /// Every shortest path of a demand, for at most as many last switches as a word has bits.
     fn between(&self, demand: &[(usize, Rc<BTreeSet<usize>>)], passed: &mut Passed) {
-        // By switch: the last ones of data that pass it.
+        // By switch: the last switches of the data that pass it.
         let mut passing: Vec<u64> = vec![0; self.switches.len()];
         for (bit, (_, firsts)) in demand.iter().enumerate() {
             for &first in firsts.iter() {
@@ -153,7 +153,7 @@ impl<'a> Routes<'a> {
             }
         }
         let shells = self.shells(demand.iter().map(|(last, _)| *last));
-        // By switch: the last ones that are one link closer.
+        // By switch: the last switches to which it is one link closer.
         let mut nearer: Vec<u64> = vec![0; self.switches.len()];
         for shells in shells.windows(2).rev() {
             let [near, far] = [&shells[0], &shells[1]];
@@ -176,7 +176,7 @@ impl<'a> Routes<'a> {
         }
     }
 
-    /// By number of links: the switches at that distance, and the last ones of that distance.
+    /// By number of links: the switches with shortest paths of that length, each with the last ones that it has them to.
     /// All of these are searched from at once, a bit of each word for each: a network is read once for 64 of
     /// them (M. Then et al., "The more the merrier: efficient multi-source graph traversal", VLDB 2014).
     fn shells(&self, lasts: impl Iterator<Item = usize>) -> Vec<Shell> {

@@ -1,6 +1,6 @@
 //! A reference for paths in the tests of several modules.
 
-/// The number of links between all of n switches, by relaxing all links again and again;
+/// The number of links between each two of `switches` switches, by relaxing all links again and again;
 /// more than there are switches where one is unreachable.
 pub(crate) fn distances(switches: usize, links: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut distances = vec![vec![switches * switches; switches]; switches];
