@@ -185,9 +185,9 @@ impl Envelope {
         Frame { head, zeros }
     }
 
-    /// The frame of a congestion notification message for the sender of a flow (802.1Q, section 33.4):
-    /// a congestion tag with the flow's number, then the message with its quantised feedback and the
-    /// address of the other host: `to` sent the frames that it reports, to `from`. The fields that the model
+    /// The frame of a congestion notification message for the sender of a flow (802.1Q, section 33.4).
+    /// A congestion tag has the flow's number; the message has the quantised feedback and the
+    /// address of the other host. `to` sent the frames that it reports, to `from`. The fields that the model
     /// leaves out are zero: the congestion point's name, Qoffset, Qdelta, the sampled frame.
     pub fn notification(&self, flow: u32, feedback: u8) -> Frame {
         let mut head = self.ethernet(SWITCH, CN_TAG);

@@ -1,6 +1,6 @@
 //! Panics of a run, caught and described.
 //!
-//! The engine asserts its invariants in release builds too. A violated one is a defect of Incastle: it
+//! The engine asserts its invariants in release builds too. A violated one is a defect of Incastle. It
 //! becomes a value with its message and place, so that one run's defect neither ends the others nor
 //! writes on the terminal. Leaves out: aborts (out of memory, stack overflow), which no
 //! library can catch.

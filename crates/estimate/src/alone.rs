@@ -1,7 +1,7 @@
 //! The times of flows that are alone on a link, within the network around it.
 //!
-//! Each is simulated, but for long ones: once a flow alone sends at the rate of the slowest link on its
-//! path, it continues at that rate, and each further packet adds its time on that link. This is verified: the
+//! Each is simulated, but for long ones. Once a flow alone sends at the rate of the slowest link on its
+//! path, it continues at that rate. Each further packet then adds its time on that link. This is verified: the
 //! times of two sizes, the second twice the first, must differ by exactly that.
 
 use std::collections::BTreeMap;

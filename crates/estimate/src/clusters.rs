@@ -1,8 +1,8 @@
 //! Classes of equal links, and the simulated links of each.
 //!
 //! The links of a class have the same rate, delay and distance from hosts, and the same disciplines at their ports.
-//! Where not all of a class are simulated, its links are put in the order of the bytes that cross them,
-//! and divided into clusters that carry about the same: many quiet links are one cluster, a busy one is
+//! Where not all of a class are simulated, its links are sorted by the bytes that cross them,
+//! and divided into clusters that carry about the same. Many quiet links are one cluster, a busy one is
 //! one by itself. The middle link of a cluster is simulated, and if none of these has flows at one
 //! of the kinds of ports, the busiest of that kind. The NSDI paper (section 3.5) clusters links whose
 //! sizes, gaps and loads differ by less than thresholds. With some hundred flows of a heavy-tailed distribution on
@@ -169,8 +169,8 @@ fn add_ports(
     }
 }
 
-/// Divides links into clusters of about equal sums of their loads, each plus the mean of all loads,
-/// and returns the middle one of each with the number of links there.
+/// Divides links into clusters of about equal sums of their loads, each plus the mean of all loads.
+/// Returns the middle one of each with the number of links there.
 fn middles(mut links: Vec<usize>, most: usize, load: impl Fn(usize) -> u64) -> Vec<(usize, u64)> {
     links.sort_by_key(|&link| (load(link), link));
     let carried: u128 = links.iter().map(|&link| u128::from(load(link))).sum();

@@ -1,7 +1,7 @@
 //! The delay of each flow at a link, beyond its time in the fluid.
 //!
 //! The delay of a flow without a bottleneck in the fluid is the difference between two runs of the
-//! network around the link: with all flows on it, and with a link for each flow. So mutual delays of flows of
+//! network around the link. One has all flows on it, the other a link for each flow. So mutual delays of flows of
 //! one host are counted only at the host's own link, not at every link that they share. A flow that arrives
 //! at its own pace, or shares its host with no other during its time, is alone in the second run.
 //!

@@ -1,9 +1,9 @@
 //! The discipline of a bottleneck port: its queueing delay, and the part of it that belongs to one
 //! flow.
 //!
-//! A flow with a share of a port's rate has about that share of its queue as well. So a separate link for the
-//! flow, as slow as that share, delays it as long, and marks as early, if all amounts of the
-//! discipline are scaled by that share.
+//! A flow with a share of a port's rate has about that share of its queue as well. So consider a separate link
+//! for the flow, as slow as that share, with all amounts of the discipline scaled by it. That link delays the
+//! flow as long, and marks as early.
 //!
 //! Leaves out: oscillations of the queue. RED's average takes as many packets as at the whole port to move. Where
 //! losses are the only signal, the queue depends on the time that a port is full, and on the windows

@@ -73,7 +73,7 @@ struct Link {
     spare: f64,
 }
 
-/// Links and active flows. Few of all flows are active at once: each has a slot, which is used again when
+/// Links and active flows. Few of all flows are active at once. Each has a slot, which is used again when
 /// it is complete, so that the state in constant use is compact in memory.
 pub(super) struct Fluid {
     capacities: Vec<f64>,

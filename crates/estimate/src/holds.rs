@@ -94,8 +94,7 @@ impl Holds {
     }
 
     /// The flow's own part of the discipline of its worst bottleneck among the switches' ports elsewhere, seen from a
-    /// link of its path; absent without one, or where it does not mark. `rate` is the flow's, on average over its
-    /// time.
+    /// link of its path. Absent without one, or where it does not mark. `rate` is the flow's mean rate.
     pub(super) fn part(&self, whole: &Whole<'_>, at: FlowAtHop, rate: f64) -> Option<Discipline> {
         let FlowAtHop { flow, hop: here } = at;
         let first = whole.crossings.first(flow);

@@ -1,4 +1,4 @@
-//! Estimates of completion times where a network is too large for one event loop: each link is
+//! Estimates of completion times where a network is too large for one event loop. Each link is
 //! simulated by itself with its flows, and the delays along a flow's path are added.
 //!
 //! After K. Zhao, P. Goyal, M. Alizadeh, T. E. Anderson, "Scalable tail latency estimation for data

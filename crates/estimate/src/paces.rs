@@ -1,8 +1,8 @@
 //! The pace at which each flow arrives at a link, and the times of all flows as a fluid.
 //!
 //! A flow with its bottleneck elsewhere arrives at a link more slowly, and queues less there, or not at all. The
-//! NSDI paper lets every sender send at the full rate of its access link towards each link in question;
-//! where many hosts are busy, or the links above them, that produces queues that do not exist. Here all
+//! NSDI paper lets every sender send at the full rate of its access link towards each link in question.
+//! Where many hosts are busy, or the links above them, that produces queues that do not exist. Here all
 //! flows share all links as a fluid first. At any time the least level of all other links on a flow's path
 //! is the pace at which it arrives at a link.
 //!

@@ -2,8 +2,8 @@
 //!
 //! Section 3.4 of the NSDI paper puts the delays at a link into buckets by the size of flows. Here the fluid
 //! determines whether a flow had a bottleneck, and for every other flow the situation at each link: idle, busy, or
-//! full of others. A draw for such a flow at a link is from flows in the same situation, of about the same
-//! size, at ports of the same rate and discipline, in any tier.
+//! full of others. A draw for such a flow at a link is from flows in the same situation and of about the same
+//! size. Their ports have the same rate and discipline, in any tier.
 //!
 //! A flow with a bottleneck draws once, from others with one, of about the same size and for about as long in
 //! the fluid. The time that packets add depends on that: it is more for short times, and less for long ones. It

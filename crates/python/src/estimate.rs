@@ -114,9 +114,9 @@ impl Estimation {
         Ok((None, Some(failure.into())))
     }
 
-    /// Estimates on `threads` workers. `known` has what earlier calls handed to `on_link(link, bytes)`,
-    /// which is called once for every link as soon as it is simulated; `on_progress(share)` is called
-    /// about twenty times a second. Both in the calling thread.
+    /// Estimates on `threads` workers. `on_link(link, bytes)` is called once for every link as soon as it is
+    /// simulated, and `on_progress(share)` about twenty times a second, both in the calling thread.
+    /// `known` has the arguments of `on_link` from earlier calls.
     ///
     /// When a signal handler or one of the two callables raises, all work is stopped, and then the
     /// exception is raised.

@@ -60,8 +60,8 @@ impl Failure {
 /// Calls, in the calling thread, `on_finished(index, Output or Failure)` once for every started run, in the order
 /// of their ends, and about twenty times a second `on_progress([simulated seconds of each run])`.
 ///
-/// When a signal handler or one of the two callables raises, all runs are stopped, those stopped
-/// are handed over as well (`Output.interrupted`), and then the exception is raised.
+/// When a signal handler or one of the two callables raises, all runs are stopped. The stopped ones
+/// are handed over as well (`Output.interrupted`). Then the exception is raised.
 #[pyfunction]
 #[allow(
     clippy::needless_pass_by_value,

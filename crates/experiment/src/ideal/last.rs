@@ -1,8 +1,8 @@
 //! Flows that differ in the size of their last packet alone.
 //!
-//! Where nothing that happens to the packets before depends on the last one, the flow's time is a sum
-//! and maximum of that packet's times on links (it waits for the packet ahead, or the link for it), so
-//! that it grows with the packet's size, and its slope never falls: it is convex. Three points of a convex
+//! Where the earlier packets do not depend on the last one, the flow's time is made of sums and maxima of that
+//! packet's times on links (it waits for the packet ahead, or the link for it). So the time grows with the
+//! packet's size, and its slope never falls: it is convex. Three points of a convex
 //! function on one line prove the line between the outer two. So some sizes are simulated for each number of
 //! packets, and all sizes between them on a line follow.
 //!

@@ -1,12 +1,12 @@
 //! The ideal FCT by line rate: no transfer is faster, whatever its transport and controller.
 //!
-//! A transfer's packets, at their sizes on the wire, leave back to back and are stored and forwarded at
-//! each switch of the fastest of its paths, each link at the highest rate that it has in the run; a request
-//! goes its own path first. The time from the write to the last byte at the receiver, in closed form.
+//! A transfer's packets, at their sizes on the wire, leave back to back. Each switch of the fastest path
+//! stores and forwards them, and each link has the highest rate that it has in the run. A request takes its
+//! own path first. The time is that from the write to the last byte at the receiver, in closed form.
 //!
 //! Where packets of one transfer may take several paths at once (ECMP per packet or flowlet, routes that
-//! change with failures), only the hosts' own links are sure to carry all of them: there the switches'
-//! links cost their delay and one packet's transmission each, and never hold a packet up.
+//! change with failures), only the hosts' own links are certain to carry all of them. The links of switches
+//! then cost their delay and one packet's transmission each, without queueing.
 //! Leaves out: handshakes, windows, jitter, and all other traffic.
 
 use std::collections::BTreeMap;
@@ -177,8 +177,8 @@ impl Train {
     /// Their time over links of these rates, one after the other, without propagation.
     ///
     /// A packet begins on a link when it is there and the one before it is gone. The last one's end is thus
-    /// a longest path: the first packet's transmissions up to a slowest link, all full packets there, one
-    /// of them on to some link q, and the last packet from q on.
+    /// a longest path. It has the first packet's transmissions up to a slowest link, and all full packets there.
+    /// One of these follows on to some link q, and the last packet from q on.
     fn over(&self, rates: &[Rate]) -> u128 {
         let mut rest: u128 = rates.iter().map(|rate| ps(self.last, *rate)).sum();
         if self.count == 0 {

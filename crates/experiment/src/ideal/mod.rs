@@ -1,7 +1,7 @@
 //! Ideal flow completion times: the duration of a transfer alone in the network.
 //!
-//! `Ideals` computes them for the result tables, by one of two definitions that `[measure] ideal` names:
-//! `line_rate` is the same for every transport and controller, and no transfer is faster; `own_transport`
+//! `Ideals` computes them for the result tables, by one of two definitions that `[measure] ideal` names.
+//! `line_rate` is the same for every transport and controller, and no transfer is faster. `own_transport`
 //! simulates the lone transfer under its own transport and controller.
 //! Leaves out: rounds, which are many transfers.
 

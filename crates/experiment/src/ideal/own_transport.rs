@@ -1,10 +1,10 @@
 //! The ideal FCT under a transfer's own transport and controller: the same transfer alone on the empty
 //! network.
 //!
-//! Each is simulated, by the same engine, transport and applications, on a copy of its path alone: its
-//! hosts, the switches between them and their links, as they are at the beginning. Transfers of one
+//! Each is simulated, by the same engine, transport and applications, on a copy of its path alone. The copy has
+//! its hosts, the switches between them and their links, as they are at the beginning. Transfers of one
 //! size on paths of one kind have one time. A long flow whose own link is its bottleneck sends without
-//! a pause once its window covers the path (`tail`): all longer ones follow from one a period long. Most flows
+//! a pause once its window covers the path (`tail`). All longer ones follow from one a period long. Most flows
 //! that differ in their last packet alone follow from a few (`last`).
 //! Leaves out: jitter of hosts, later rates and failures of links, deadlines, and all but the first of several
 //! shortest paths.

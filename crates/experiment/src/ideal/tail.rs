@@ -1,10 +1,9 @@
 //! The tail of a long flow: once its window covers the path, it sends without a pause.
 //!
 //! Where no later link is slower than the sender's, packets of a flow alone never wait behind each
-//! other in a switch: nothing is marked or dropped, and no window ever shrinks. From the moment at
-//! which the sender's link is busy for some round trips, it stays so, and each further period of full
-//! packets takes the time that the link needs for it. Nothing is proved for other cases;
-//! there every size is simulated.
+//! other in a switch. Nothing is marked or dropped, and no window ever shrinks. Once the sender's link has been
+//! busy for some round trips, it stays so. Each further period of full packets takes the time that the link
+//! needs for it. Nothing is proved for other cases; there every size is simulated.
 
 use incastle_engine::core::{FlowIndex, HostIndex};
 use incastle_engine::layout::PrefetchHints;

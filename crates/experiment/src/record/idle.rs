@@ -1,7 +1,7 @@
 //! Idle times of the links to receivers, from the silences in the recorder.
 //!
-//! A link is idle from the arrival of one packet to the moment at which the next one begins to arrive,
-//! where that next one is taken for a full packet; gaps of less than two full packets do not count.
+//! A link is idle from the arrival of one packet to the moment at which the next one begins to arrive.
+//! The next one is assumed to be full. Gaps of less than two full packets do not count.
 //! Leaves out: why it was idle.
 
 use incastle_engine::probe::Silence;

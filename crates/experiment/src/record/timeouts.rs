@@ -1,8 +1,7 @@
 //! The retransmission timeouts of a finished run, with the losses before each and its cost.
 //!
-//! The kind is the sender's own view. The network's view completes it: where the segment that
-//! the sender missed first was dropped, the last time it was sent, and how many of the outstanding
-//! segments were dropped.
+//! The kind is the sender's own view. The network's view completes it: the port that dropped the last
+//! transmission of the first missing segment, and the number of outstanding segments that were dropped.
 //! Leaves out: segments that were dropped, sent again and reported by SACK; they count as dropped.
 
 use std::collections::BTreeMap;

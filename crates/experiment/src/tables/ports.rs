@@ -112,8 +112,8 @@ pub(super) fn links(record: &Record<'_>) -> Table {
     )
 }
 
-/// The share of the interval in which the port sent, counted where packets enter its memory: a
-/// queue that has grown meanwhile is not yet sent, hence the limit.
+/// The share of the interval in which the port sent, counted where packets enter its memory. Packets that
+/// are still queued at the end are counted but not sent, hence the limit.
 fn utilisation(record: &Record<'_>, port: PortIndex) -> f64 {
     if !is_measured(record) {
         return f64::NAN;

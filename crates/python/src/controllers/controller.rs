@@ -1,7 +1,7 @@
 //! A controller in Python behind the trait of all controllers.
 //!
 //! After each call that may change it, the window is read once and stored, with pacing rate and
-//! timer where the class has them: the transport reads them far more often than they change.
+//! timer where the class has them. The transport reads them far more often than they change.
 
 use std::sync::Arc;
 

@@ -34,7 +34,7 @@ thread_local! {
     static HAS_SIGNALS: Cell<Option<bool>> = const { Cell::new(None) };
 }
 
-/// The runtime. Refused in a process that was forked from the one that started it: threads are not
+/// The runtime. Refused in a process that was forked from the one that started it. Threads are not
 /// copied, and packets that two processes send for one connection would destroy it.
 pub(super) fn runtime(py: Python<'_>) -> PyResult<&'static Runtime> {
     let started = STARTED.get_or_try_init(py, start)?;

@@ -1,6 +1,6 @@
 //! Checks that every transfer of a list with dependences can begin.
 //!
-//! Counts never fall, so that the order of ends does not matter: transfers that can begin
+//! Counts never fall, so that the order of ends does not matter. Transfers that can begin
 //! are found one after the other, each as if it ended at once. The others wait for counts that are never
 //! reached, or in a cycle.
 

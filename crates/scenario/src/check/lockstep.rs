@@ -1,7 +1,7 @@
 //! Warns of long flows that a deterministic network would keep in step.
 //!
-//! Two senders whose links are exactly as fast as the port they share: each packet of the one
-//! arrives at the instant at which another leaves, and finds room; the other's find the buffer
+//! Two senders have links exactly as fast as the port that they share. Each packet of the one
+//! arrives at the instant at which another leaves, and finds room. Those of the other find the buffer
 //! full, every time. A little jitter ends that (Floyd and Jacobson, "On Traffic Phase Effects in
 //! Packet-Switched Gateways", 1992). Leaves out: shared ports that are not a receiver's.
 

@@ -1,9 +1,9 @@
 //! The dependences of a transfer of a list: event counts, by name.
 //!
-//! A transfer may advance a count when all of it is acknowledged at its source, and one when all of it
-//! has arrived at its destination; it may begin when counts have reached values. So also the triggers of
-//! htsim are written: `oneshot` is a count of 1, `barrier` one of as many as it needs, `multishot` one of
-//! 1, 2, 3 ... for those that it starts one after the other.
+//! A transfer may advance one count when all of it is acknowledged at its source, and one when all of it
+//! has arrived at its destination. It may begin when counts have reached values. The triggers of htsim are
+//! such counts: `oneshot` is a count of 1, and `barrier` a count of all that it waits for. `multishot` is a
+//! count of 1, 2, 3 ... for the transfers that it starts one after the other.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;

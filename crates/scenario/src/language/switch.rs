@@ -140,7 +140,7 @@ table! {
         value w_q: f64 = RedConfig::default().w_q, in fraction();
         /// Between `max_th` and twice `max_th` the probability rises to 1 instead of jumping.
         value gentle: bool = RedConfig::default().gentle;
-        /// What happens to the packets that RED chooses: ECN-capable ones are marked, or marked while
+        /// The treatment of the packets that RED chooses. ECN-capable ones are marked, or marked while
         /// the average is below `max_th` and dropped from there on, or all are dropped.
         value action: RedAction = RedAction::Mark;
         /// The packet whose sending time counts idle time, and the unit of size in byte mode.

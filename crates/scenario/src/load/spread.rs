@@ -1,9 +1,9 @@
 //! Spreads demand between hosts over the links of a network, on average.
 //!
 //! Each switch divides the traffic to a host evenly among its ports that lead one hop closer, as the
-//! engine's routes do (`engine/src/network/route.rs`); loads of links are sums over all pairs, because
+//! engine's routes do (`engine/src/network/route.rs`). Loads of links are sums over all pairs, because
 //! expectations add up. Leaves out: links that are down at the beginning and come up later, failures
-//! after it, and chance with few flows (the hash of ECMP spreads them unevenly).
+//! after it, and the effect of chance on few flows (the hash of ECMP spreads them unevenly).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -74,8 +74,8 @@ fn set(table: &mut Node, path: &[&str], place: Place, value: Node) -> Result<(),
     })
 }
 
-/// Gives each group of flows the keys of `[transport]`, each group of switches those of `[switch]`,
-/// and each group of ports those of its switch's `queue`, that it does not have itself.
+/// Adds the keys that a group does not have itself: to groups of flows those of `[transport]`, to groups of
+/// switches those of `[switch]`, to groups of ports those of their switch's `queue`.
 pub(crate) fn inherit(root: &mut Node) {
     let Some(entries) = root.entries_mut() else {
         return;
@@ -121,7 +121,7 @@ pub(crate) fn inherit(root: &mut Node) {
     }
 }
 
-/// Gives each group of ports of a switch the keys of the switch's `queue`.
+/// Adds the keys of the switch's `queue` to each of its groups of ports.
 fn inherit_queue(switch: &mut Node) {
     let entries = switch.entries_mut().into_iter().flatten();
     let (mut queue, mut ports) = (None, None);

@@ -1,4 +1,4 @@
-//! A scenario without its faulty tables, so that the rest can be checked in the same pass: one
+//! A scenario without its faulty tables, so that the rest can be checked in the same pass. One
 //! wrong unit must not hide a host that does not exist.
 //!
 //! Leaves out: a faulty network, because names of hosts could not be checked.
