@@ -169,8 +169,8 @@ fn add_ports(
     }
 }
 
-/// Divides links into clusters of about equal sums of their loads, each plus the mean of all loads.
-/// Returns the middle one of each with the number of links there.
+/// Divides links into clusters with about equal sums of the load of each link plus the mean load of all.
+/// Returns the middle link of each cluster with its number of links.
 fn middles(mut links: Vec<usize>, most: usize, load: impl Fn(usize) -> u64) -> Vec<(usize, u64)> {
     links.sort_by_key(|&link| (load(link), link));
     let carried: u128 = links.iter().map(|&link| u128::from(load(link))).sum();

@@ -153,8 +153,8 @@ table! {
     pub struct Bulk {
         /// Application bytes of each flow.
         value size: Size = Size::Unlimited;
-        /// The time from a flow's start in which its bytes are to arrive. Senders with
-        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        /// The time from a flow's start within which its bytes should arrive. Senders with
+        /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
     }
 }
@@ -260,8 +260,8 @@ table! {
     pub struct Permutation {
         /// Application bytes of each flow.
         value size: Size = Size::Unlimited;
-        /// The time from a flow's start in which its bytes are to arrive. Senders with
-        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        /// The time from a flow's start within which its bytes should arrive. Senders with
+        /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
     }
 }
@@ -295,13 +295,13 @@ table! {
         /// Their sizes: `"websearch"`, `"datamining"`, `"hadoop"`, one size such as `"64 KB"`, a
         /// file of bytes and cumulative percentages (`"my.cdf"`), or the points of such a file.
         value sizes: Sizes;
-        /// The time from a flow's start in which its bytes are to arrive. Senders with
-        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        /// The time from a flow's start within which its bytes should arrive. Senders with
+        /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
         /// The mean of the application bytes offered, as a fraction of the rate of the links of
         /// `load_of`. Either this or `flow_rate`.
         option load: f64, in fraction();
-        /// With `load`: of which links it is the fraction.
+        /// With `load`: the links whose rate it is a fraction of.
         value load_of: LoadOf = LoadOf::Hosts;
         /// Flows per second in all. Either this or `load`.
         option flow_rate: f64, in above(0.0);
@@ -317,13 +317,13 @@ table! {
         option sru: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
         /// Application bytes of all senders of an incast together, split evenly. Either this or `sru`.
         option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
-        /// The time from its start in which each sender's bytes are to arrive. Senders with
-        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        /// The time from its start within which each sender's bytes should arrive. Senders with
+        /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
         /// The mean of the application bytes offered, as a fraction of the rate of the links of
         /// `load_of`. Either this or `incast_rate`.
         option load: f64, in fraction();
-        /// With `load`: of which links it is the fraction.
+        /// With `load`: the links whose rate it is a fraction of.
         value load_of: LoadOf = LoadOf::Hosts;
         /// Incasts per second in all. Either this or `load`.
         option incast_rate: f64, in above(0.0);
@@ -337,10 +337,10 @@ table! {
     pub struct FlowList {
         /// A file of comma-separated values under the line `start_s,source,destination,bytes`, ordered
         /// by start: seconds after `start`, a host of `from`, a host of `to`, application bytes. With
-        /// `,after,acknowledged,arrived` behind, transfers wait for others. Or such a list.
+        /// the further columns `,after,acknowledged,arrived`, transfers wait for others. Or such a list.
         value transfers: Arrivals;
-        /// The time from a flow's start in which its bytes are to arrive. Senders with
-        /// `congestion = "d2tcp"` heed it; it is only counted elsewhere.
+        /// The time from a flow's start within which its bytes should arrive. Senders with
+        /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
     }
 }
@@ -353,7 +353,7 @@ table! {
         /// The mean of the bytes offered, headers included, as a fraction of the rate of the links
         /// of `load_of`. Either this or `datagram_rate`.
         option load: f64, in fraction();
-        /// With `load`: of which links it is the fraction.
+        /// With `load`: the links whose rate it is a fraction of.
         value load_of: LoadOf = LoadOf::Hosts;
         /// Datagrams per second in all. Either this or `load`.
         option datagram_rate: f64, in above(0.0);

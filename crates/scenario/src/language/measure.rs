@@ -53,7 +53,7 @@ table! {
         /// With `timeouts`: how long the link to the receiver was idle, `idle_s` of `timeouts` and `rounds`.
         /// Long runs of many short transfers need much less memory without.
         value receiver_idle: bool = true;
-        /// Every event of flows, their packets' and their ends', for `incastle explain`:
+        /// Every event of flows, of their packets and their endpoints, for `incastle explain`:
         /// `["storage:0", "storage:1"]`, or `{ flows = "storage", max_events = 100000 }`.
         value events: Sampling<EventRecord> = Sampling::Off;
         /// The table `goodput`, a row for each host and each millisecond in which something arrived; many
@@ -164,7 +164,7 @@ impl Capture {
 words! {
     /// The definition of the ideal FCT.
     pub enum Ideal {
-        /// The least time from the write to the last byte at the receiver on the empty network, whatever the
+        /// The least time from the write to the last byte at the receiver on the empty network, under any
         /// transport: packets back to back over the fastest path.
         "line-rate" => LineRate,
         /// The FCT of the same transfer alone, under its own transport and controller. Each size on each kind of

@@ -156,7 +156,7 @@ table! {
         /// The rates of an edge switch's links to hosts over those of its links upwards, which follow from it. Without it
         /// they have the rate of `[network]` or of their link group.
         option edge_oversubscription: Ratio, in above_to(Ratio(0.0), Ratio(1000.0));
-        /// The same of an aggregation switch.
+        /// The same for an aggregation switch.
         option aggregation_oversubscription: Ratio, in above_to(Ratio(0.0), Ratio(1000.0));
     }
 }
@@ -197,8 +197,8 @@ table! {
         /// In a graph: two sets of nodes; every node of the first is linked with every one of the
         /// second.
         option between: Vec<Selection>;
-        /// In the other shapes: whose links these are: hosts (their access links), or a link group
-        /// of the topology. Without it the label itself is meant.
+        /// In the other topologies: hosts, for their access links, or a link group of the topology.
+        /// Without it the label itself is meant.
         option of: Selection;
         /// Their rate.
         option rate: Rate, in rates();

@@ -36,7 +36,7 @@ table! {
     pub struct CongestionPoints {
         /// The variant, or the modifications one by one.
         flat modifications: Modifications;
-        /// When feedback is computed.
+        /// The instants at which feedback is computed.
         value sampling: QcnSampling = QcnSampling::V22;
         /// Q_eq, the length at which the queue is to stay: a share of the buffer per port, or a
         /// size.
@@ -51,10 +51,10 @@ table! {
         value detail: Detail = Detail::Harmonic;
         /// The share of the buffer whose upward crossing is a congestion event of modification II.
         value crossing: f64 = CongestionMemory::default().crossing, in fraction();
-        /// The most congestion events that modification II remembers: each halves the sampling
+        /// The maximum number of congestion events in the memory of modification II: each halves the sampling
         /// interval.
         value memory_cap: u32 = CongestionMemory::default().cap, in between(1, 20);
-        /// Whether modification II forgets one event at each sampling without congestion.
+        /// Whether each sampling without congestion removes one event from the memory of modification II.
         value memory_decays: bool = CongestionMemory::default().decays;
         /// The ports with a congestion point, such as `"switch->receiver"`; `"all"` are those of all
         /// switches meant.
@@ -69,7 +69,7 @@ table! {
         value obey: bool = true;
         /// The least rate of a limited flow.
         value rpg_min_rate: Rate = limiter().rpg_min_rate, in rates();
-        /// R_AI: how much the target rate grows in each step of active increase.
+        /// R_AI: the growth of the target rate in each step of active increase.
         value rpg_ai_rate: Rate = limiter().increase, in rates();
         /// R_HAI: the same in hyper-active increase, times the steps in it.
         value rpg_hai_rate: Rate = limiter().rpg_hai_rate, in rates();

@@ -53,7 +53,7 @@ table! {
     pub struct Host {
         /// Packets leave a random time from 0 to this later (a jitter never reorders).
         value jitter: Span = Span::ZERO, in between(Span::ZERO, Span::from_secs(1));
-        /// Which packets do: those with data, or acknowledgements and control packets too.
+        /// The packets with jitter: those with data, or acknowledgements and control packets too.
         value jitter_applies_to: JitterAppliesTo = JitterAppliesTo::Data;
         /// The number of segments that leave together (segmentation offload), at most half a window. As many
         /// contiguous arrivals are delivered to the transport at once. 1 turns both off.

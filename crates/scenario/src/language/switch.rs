@@ -47,7 +47,7 @@ table! {
 table! {
     /// `[switch.ports.LABEL]`
     pub struct PortGroup {
-        /// The hosts or switches at the other end of these ports. Without it the label itself is
+        /// The neighbors of these ports: hosts or switches. Without it the label itself is
         /// meant.
         option to: Selection;
         /// Their queue discipline: keys that are not given are those of the switch's `queue`.
@@ -143,7 +143,7 @@ table! {
         /// The treatment of the packets that RED chooses. ECN-capable ones are marked, or marked while
         /// the average is below `max_th` and dropped from there on, or all are dropped.
         value action: RedAction = RedAction::Mark;
-        /// The packet whose sending time counts idle time, and the unit of size in byte mode.
+        /// The packet size whose transmission time is the unit of idle time, and the unit of size in byte mode.
         value mean_packet_size: Bytes = RedConfig::default().mean_packet_size, in between(Bytes::new(1), MOST_MTU);
     }
 }

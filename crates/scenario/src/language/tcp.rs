@@ -65,7 +65,7 @@ table! {
         value timestamps: bool = tcp::Config::default().timestamps;
         /// One ACK for this number of segments; 1 turns delayed ACKs off.
         value delayed_ack_count: u32 = tcp::Config::default().delayed_ack_count, in at_least(1);
-        /// The longest that an ACK is delayed.
+        /// The longest delay of an ACK.
         value delayed_ack_timeout: Span = tcp::Config::default().delayed_ack_timeout, in within_a_day();
         /// New segments on the first two duplicate ACKs (RFC 3042).
         value limited_transmit: bool = tcp::Config::default().limited_transmit;
@@ -97,9 +97,9 @@ choice! {
 table! {
     /// CUBIC.
     pub struct Cubic {
-        /// C: how fast the window grows, in segments per second cubed.
+        /// C: the factor of the window's cubic growth, in segments per second cubed.
         value cubic_c: f64 = CubicConfig::new(default_mss()).c, in above(0.0);
-        /// The share of the flight that a reaction keeps.
+        /// The share of the flight size that is left by a reaction.
         value cubic_beta: f64 = CubicConfig::new(default_mss()).beta, in proper_fraction();
         /// A flow that reacts below its last maximum aims lower, to make room for others.
         value fast_convergence: bool = CubicConfig::new(default_mss()).fast_convergence;
@@ -145,7 +145,7 @@ table! {
     pub struct DtCwaReadings {
         /// The reading of the reaction to marks.
         value reaction: CwaReaction = DtCwaConfig::new(default_mss()).reaction;
-        /// Over which time CW_max and CW_min are the extremes of the window.
+        /// The period over which CW_max and CW_min are the extremes of the window.
         value extremes: CwaExtremes = DtCwaConfig::new(default_mss()).extremes;
     }
 }

@@ -74,7 +74,7 @@ table! {
         value capacity: Capacity = Capacity::Interface;
         /// The readings of the paper where it leaves a choice.
         section readings: DcudpReadings;
-        /// The round trip that the law works with.
+        /// The round trip that the law uses.
         value rtt: DcudpRtt = DcudpRtt::Latest;
         /// K: the number of round trips, and of packets, over which the rule for the end of congestion mode looks back.
         value exit_window: u32 = ExitRuleConfig::default().k as u32, in between(2, 1024);
@@ -96,7 +96,7 @@ table! {
         value control_law: DcudpLaw = DcudpLaw::Default;
         /// The growth of Rate_max at an ACK without ECE; without effect under `control_law = "printed"`.
         value growth: DcudpGrowth = DcudpGrowth::PerSecond;
-        /// Whose round trip is in the least rate of one packet per round trip.
+        /// The round trip in the least rate, which is one packet per round trip.
         value floor: DcudpFloor = DcudpFloor::Latest;
         /// The rate with which congestion mode begins.
         value entry: DcudpEntry = DcudpEntry::Measured;
