@@ -5,7 +5,7 @@
 //! for the flow, as slow as that share, with all amounts of the discipline scaled by it. That link delays the
 //! flow as long, and marks as early.
 //!
-//! Leaves out: oscillations of the queue. RED's average takes as many packets as at the whole port to move. Where
+//! Leaves out: oscillations of the queue. RED's average needs as many packets to move as at the whole port. Where
 //! losses are the only signal, the queue depends on the time that a port is full, and on the windows
 //! before, which are unknown here. In a fair queue flows wait for themselves.
 

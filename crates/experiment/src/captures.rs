@@ -83,7 +83,7 @@ fn host(row: &FlowRow<'_>, side: Side) -> HostIndex {
     }
 }
 
-/// The data that the packets of a group share.
+/// The parameters of the protocol that the packets of a group share.
 enum Terms {
     Tcp(TcpTerms),
     Datagram,
@@ -109,7 +109,7 @@ impl Terms {
     }
 }
 
-/// The context of a packet.
+/// The fields of a packet besides its content.
 struct Said {
     envelope: Envelope,
     /// The UDT socket ID of its destination.

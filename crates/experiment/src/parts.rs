@@ -69,7 +69,7 @@ fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
     of_measure.or(of_controllers).or(of_groups)
 }
 
-/// The input of a group's decisions, besides the clock.
+/// The property of a group by which it decides on more than the clock, if there is one.
 fn closed_loop(group: &Group) -> Option<&'static str> {
     let until_stopped = |size: &Size| {
         let both = matches!(size, Size::Of(_)) && matches!(group.stop, Stop::At(_));

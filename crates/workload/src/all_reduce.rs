@@ -31,7 +31,7 @@ pub(super) struct AllReduce {
     by_flow: BTreeMap<FlowIndex, usize>,
     /// By host: rounds that it has begun.
     begun: Vec<u64>,
-    /// When hosts take part in their next round.
+    /// When hosts join their next round.
     entries: BTreeSet<(Time, usize)>,
     tasks: Vec<Task>,
     /// The event counts of the pattern, once they are there.

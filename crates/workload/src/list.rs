@@ -26,7 +26,7 @@ pub(super) struct List {
     left: usize,
     /// When the group begins.
     begin: Time,
-    /// The next one of the rows without dependences.
+    /// The next one of the rows that wait for no other.
     next: usize,
     /// Rows whose wait is over, with their instants.
     due: BTreeSet<(Time, u32)>,
@@ -37,7 +37,7 @@ pub(super) struct List {
 }
 
 struct Row {
-    /// After the beginning of the group, or after its dependences.
+    /// After the beginning of the group, or after the row's last count.
     start: Span,
     pair: HostPair,
     bytes: Bytes,
@@ -83,7 +83,7 @@ impl List {
         list
     }
 
-    /// Continues with the next row without dependences.
+    /// Continues with the next row that waits for no other.
     fn skip_waiting(&mut self) {
         while self.rows.get(self.next).is_some_and(Row::waits) {
             self.next += 1;
@@ -96,7 +96,7 @@ impl List {
         Some(self.begin.saturating_add(row.start))
     }
 
-    /// Makes the counts, and starts the waits of all rows with dependences.
+    /// Makes the counts, and starts the waits of all rows that wait for others.
     fn open(&mut self, now: Time, actions: &mut Actions) {
         self.counts = (0..self.names).map(|_| actions.event_count()).collect();
         for number in 0..self.rows.len() {
@@ -152,7 +152,7 @@ impl Row {
     }
 }
 
-/// A list without dependences.
+/// A list in which no row waits for others.
 impl OpenLoop for List {
     fn take_next(&mut self) -> Option<Start> {
         let stop = self.transfers.stop();

@@ -233,7 +233,7 @@ impl Source<'_> {
         let count = self.group.count;
         let mean = incast.mean_bytes(count, &self.hosts.from, &self.hosts.to);
         let per_second = self.arrivals(incast.incast_rate, mean)?;
-        // The rate of all senders of one receiver.
+        // The bytes on the wire of all senders to one receiver.
         let set: BTreeSet<usize> = self.hosts.from.iter().copied().collect();
         let wire = |receiver: &usize| {
             let others = set.len() - usize::from(set.contains(receiver));
