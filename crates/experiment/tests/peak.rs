@@ -33,7 +33,7 @@ struct Case {
     senders: usize,
     duration_s: u64,
     transfers: Vec<Transfer>,
-    /// A closed loop of requests with so long a pause, as a share of the run.
+    /// A closed loop of requests with this pause, as a share of the run.
     think: Option<f64>,
     goodput: bool,
     /// Intervals of `throughput` in the run.

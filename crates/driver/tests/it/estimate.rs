@@ -61,7 +61,7 @@ stop = "15 ms"
 slowdown = true
 "#;
 
-/// Keeps what it is told.
+/// Stores the delays of links.
 #[derive(Default)]
 struct Keeper(BTreeMap<usize, Delays>);
 
@@ -276,7 +276,7 @@ fn what_single_links_cannot_show_is_refused() {
     }
 }
 
-/// The fabric, without the keys of Poisson flows where another workload is asked for.
+/// The fabric, without the keys of Poisson flows where another workload is requested.
 fn without_poisson(key: &str) -> String {
     if key == "flows.web.workload" {
         FABRIC.replace("sizes = \"hadoop\"\nload = 0.3\n", "")

@@ -6,8 +6,8 @@
 //! for some events, without a panic. More of them, with overflow checks:
 //! `INCASTLE_TESTS=100000 CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test -p incastle-driver --test it extremes`.
 //!
-//! Leaves out: networks and groups that are right and take long (`SMALL`), files beside a scenario,
-//! controllers of one's own.
+//! Leaves out: networks and groups that are valid and take long (`SMALL`), files in a scenario's folder,
+//! user-defined controllers.
 
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -25,7 +25,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use toml::de::{DeTable, DeValue};
 
-/// Scenarios, where all are asked for.
+/// Scenarios, where all are requested.
 const CASES: u32 = 2_000;
 /// Events of each run.
 const EVENTS: u64 = 4_000;
@@ -43,7 +43,7 @@ struct Base {
     smaller: Vec<Change>,
 }
 
-/// Stops a run after some looks.
+/// Stops a run after some calls.
 struct Soon(Cell<u32>);
 
 impl Overseer for Soon {
@@ -184,7 +184,7 @@ fn bases() -> Vec<Base> {
     bases
 }
 
-/// Makes a base small enough to be built many times; gives whether that is so.
+/// Makes a base small enough to be built many times; returns whether it is.
 fn smaller(base: &mut Base) -> bool {
     base.smaller
         .push(("run.duration".to_owned(), "\"20 ms\"".to_owned()));

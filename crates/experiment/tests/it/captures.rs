@@ -49,7 +49,8 @@ fn all_kinds() -> String {
     star_with(SWITCH).replace("10 ms", "200 ms") + TRAFFIC
 }
 
-/// The tables without what counts events, which captured ports have more of, as text: nothing equals NaN.
+/// The tables without the counters of events, which are higher with captured ports. As text, because NaN equals
+/// nothing.
 fn without_events(output: &Output) -> String {
     let mut tables = output.tables.clone();
     for table in &mut tables {

@@ -199,7 +199,7 @@ fn rounds_follow_after_the_time_to_think_and_may_overlap_at_their_ends() {
     assert_near(completed[0], real(&alone, "rounds", "completed_s")[0], 0.0);
 }
 
-/// Hosts come within 20 ms: nobody has the sum before it has sent its part.
+/// Hosts come within 20 ms: no host has the sum before the last one has sent its part.
 #[test]
 fn an_all_reduce_waits_for_the_host_that_comes_last() {
     for algorithm in ["ring", "tree"] {
@@ -373,7 +373,7 @@ fn a_mixture_keeps_the_draws_of_its_parts() {
     assert_eq!(draws(&both, "background"), draws(poisson, "background"));
 }
 
-/// Every host of a large fat tree sends once and receives once, nobody to itself.
+/// Every host of a large fat tree sends once and receives once, none to itself.
 #[test]
 fn a_permutation_of_1024_hosts_pairs_each_with_one_other() {
     let text_of = "[run]\nduration = \"1 us\"\n[network]\ntopology = \"fat-tree\"\nk = 16\n\
@@ -444,7 +444,7 @@ fn four_times_the_hosts_are_four_times_the_work() {
     }
 }
 
-/// What `check` says of a scenario.
+/// The messages of `check` for a scenario.
 fn problem(flows: &str, sets: &[(&str, &str)]) -> String {
     let sets: Vec<(String, String)> = sets
         .iter()

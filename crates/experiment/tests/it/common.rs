@@ -17,7 +17,7 @@ pub(crate) use texts::{
     ONE_FLOW, STAR, assert_near, leaf_spine, mixed, parse, scenario, star_with,
 };
 
-/// Nobody stops the run.
+/// An overseer that never stops the run.
 struct Unattended;
 
 impl Overseer for Unattended {

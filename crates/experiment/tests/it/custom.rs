@@ -40,7 +40,7 @@ transport = { parameters = { segments = 2.0, why = "it is short" } }
 jitter = "2 us"
 "#;
 
-/// Files that know one source.
+/// Files with one source.
 struct Known(&'static str);
 
 impl Files for Known {

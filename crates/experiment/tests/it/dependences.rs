@@ -51,7 +51,7 @@ fn lists() -> impl Strategy<Value = Vec<Drawn>> {
                 }
             });
         let mut rows: Vec<Drawn> = rows.collect();
-        // Those that wait for nobody ascend.
+        // The starts of rows that wait for no other ascend.
         let mut starts: Vec<u64> = rows
             .iter()
             .filter(|row| row.after.is_empty())

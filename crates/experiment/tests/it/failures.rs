@@ -1,4 +1,4 @@
-//! Failed links in scenarios: what they carry, what is lost and told, and which path is counted with.
+//! Failed links in scenarios: their traffic, losses and warnings, and the paths of ideal FCTs.
 
 use incastle_experiment::Output;
 
@@ -64,7 +64,7 @@ fn a_link_that_is_down_from_the_start_carries_nothing() {
     for (leaf, spine) in [("leaf:0", "spine:0"), ("leaf:1", "spine:1")] {
         let output = run(&down(&format!("['{leaf}', '{spine}']"), "0 s"));
         assert_eq!(both(&output, (leaf, spine), "packets"), [0, 0]);
-        // Nobody tried it either: routes know from the beginning.
+        // No packet was sent to it either: routes avoid it from the beginning.
         assert_eq!(both(&output, (leaf, spine), "drops"), [0, 0]);
         assert_eq!(
             (output.totals.failure_drops, output.totals.transfers),

@@ -6,7 +6,7 @@ use incastle_experiment::Output;
 use crate::common::{ONE_FLOW, STAR, assert_near, real, result, text};
 use proptest::prelude::*;
 
-/// Every complete transfer of a run has a slowdown of at least 1; gives their number.
+/// Every complete transfer of a run has a slowdown of at least 1; returns their number.
 fn assert_at_least_one(output: &Output) -> Result<usize, TestCaseError> {
     let fct = real(output, "transfers", "fct_s");
     let ideal = real(output, "transfers", "ideal_fct_s");
@@ -82,7 +82,7 @@ fn a_request_adds_its_way_out() {
         .iter()
         .position(|kind| kind == "response")
         .expect("an answer");
-    // The answer 74 us. The request: 1500 B and 580 B back to back; at the second link 12 + 12 us for
+    // The response 74 us. The request: 1500 B and 580 B back to back; at the second link 12 + 12 us for
     // the first, 4.64 us for the second, and 50 us.
     assert_near(ideals[answer], 74e-6 + 78.64e-6, 1e-15);
     let round = kinds
@@ -94,7 +94,7 @@ fn a_request_adds_its_way_out() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(cases(200)))]
-    /// Datagrams know no window: alone they take the ideal FCT, at rates at which a byte takes whole
+    /// Datagrams have no window: alone they take the ideal FCT, at rates at which a byte takes whole
     /// picoseconds.
     #[test]
     fn who_never_stops_takes_the_ideal_fct(

@@ -1,4 +1,4 @@
-//! Transfers from a list: they begin, go and end as it says.
+//! Transfers from a list: their starts, paths and ends.
 
 use incastle_experiment::Output;
 
@@ -159,7 +159,8 @@ fn transfers_begin_when_what_they_wait_for_is_over() {
     }
 }
 
-/// What waits for the sender to know begins a round trip of an ACK later than what waits for the arrival.
+/// A transfer that waits for an acknowledgement begins later than one that waits for the arrival, by the time of
+/// an ACK.
 #[test]
 fn an_acknowledgement_comes_later_than_the_arrival() {
     let flows = r#"

@@ -54,7 +54,7 @@ fn a_group_of_all_ports_is_the_switch() {
     ];
     assert_eq!(digest(&all), whole);
     assert_ne!(digest(&[]), whole);
-    // Both receivers by the label alone; nobody else's queue ever exceeds a threshold.
+    // Both receivers by the label alone; no other queue ever exceeds a threshold.
     let both = [(
         "switch.ports.receivers.queue.marking_threshold",
         "65 packets",
@@ -109,7 +109,7 @@ fn ideal_times_know_the_port() {
     let mut sets = OWN.to_vec();
     sets.extend([
         ("run.duration", "1 s"),
-        // 10 packets on the way, so that K = 1 lets the link run idle.
+        // 10 packets in flight, so that the link becomes idle under K = 1.
         ("network.delay", "250 us"),
         ("switch.queue.marking_threshold", "1 packets"),
         ("network.links.receivers.rate", "100 Mbit/s"),

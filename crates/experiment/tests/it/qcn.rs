@@ -1,4 +1,4 @@
-//! Congestion notification in whole networks, and the tables that tell of it.
+//! Congestion notification in whole networks, and its tables.
 
 use incastle_experiment::Output;
 
@@ -27,7 +27,7 @@ fn a_congestion_point_keeps_the_queue_and_loses_nothing() {
     assert!(without.totals.drops > 0 && without.totals.cnms == 0);
     let with = result(&sources("[switch.qcn]\ncp_q_eq = \"20 %\"\n"), &[LONGER]);
     assert!(with.totals.cnms > 0 && with.totals.drops < without.totals.drops / 10);
-    // Nobody but the port to the receiver is congested.
+    // Only the port to the receiver is congested.
     let ports = text(&with, "links", "port");
     for (port, cnms) in ports.iter().zip(whole(&with, "links", "cnms")) {
         assert_eq!(cnms > 0, port == "switch->receiver", "{cnms} at {port}");

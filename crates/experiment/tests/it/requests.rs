@@ -75,7 +75,7 @@ fn queries_in_open_loop_overlap() {
     }
     assert_eq!(by_server.len(), 4);
     for (query, &(_, started, completed, bytes)) in rounds.iter().enumerate() {
-        // Each server answers in the order in which it was asked; a query lasts until the last of them.
+        // Each server responds in the order of its requests; a query lasts until the last response.
         let answers: Vec<_> = by_server.values().map(|answers| answers[query]).collect();
         let last = answers.iter().map(|(_, at)| *at).fold(0.0, f64::max);
         assert!(
@@ -270,7 +270,7 @@ fn log_normal_gaps_come_in_bursts() {
 
 #[test]
 fn queries_have_deadlines() {
-    // 4 x 25 KB take 0.8 ms and more: a deadline of 0.5 ms is missed by the last answers of each.
+    // 4 x 25 KB take 0.8 ms and more: a deadline of 0.5 ms is missed by the last responses of each.
     let sets = [
         ("flows.query.rate", "100"),
         ("flows.query.response_size", "25 KB"),

@@ -204,7 +204,7 @@ fn any_group() -> impl Strategy<Value = String> {
             let to = if permutes { from } else { to };
             let alone = from == to && single.contains(&from);
             let mut text = format!("{workload}\nfrom = \"{from}\"\nto = \"{to}\"\n");
-            // Each host is asked once: all there are.
+            // One request to each host.
             let asks = ["barrier-incast", "query", "all-to-all"];
             if !asks.iter().any(|word| workload.contains(word)) {
                 writeln!(text, "count = {count}").expect("texts grow");

@@ -4,7 +4,7 @@ use incastle_experiment::Output;
 
 use crate::common::{STAR, assert_near, real, result, text, whole};
 
-/// One server; its answer of three segments meets a port with room for two.
+/// One server; its response of three segments meets a port with room for two.
 const TAIL: &str = r#"
 [network.links.receivers]
 rate = "100 Mbit/s"
@@ -47,7 +47,7 @@ fn the_last_packet_of_an_answer_waits_for_the_timer() {
     let idle = real(&output, "timeouts", "idle_s")[0];
     assert_near(idle, waited, 1e-9);
     assert_eq!(whole(&output, "rounds", "timeouts"), [1, 0]);
-    // In the round the link is idle from the second segment to the third, sent again: the ACK's way
+    // In the round the link is idle from the second segment to the third, sent again: the ACK's time
     // (50 us + 3.2 us + 0.32 us), the wait, and the segment's to the switch and on (25 us + 12 us +
     // 25 us). The gaps before, around the ACK of the request, are shorter than two packets (240 us).
     let expected = 53.52e-6 + waited + 62e-6;

@@ -93,7 +93,7 @@ fn bisection(layout: &Layout) -> u64 {
         End::Host(host) => host,
         End::Switch(switch) => hosts + switch,
     };
-    // (from, to, room), each beside its opposite.
+    // (from, to, room), each followed by its opposite.
     let mut arcs: Vec<(usize, usize, u64)> = Vec::new();
     for link in &layout.links {
         let (a, b) = (node(link.ends.0), node(link.ends.1));

@@ -61,7 +61,7 @@ fn modes_and_rates_are_measured_where_asked() {
     assert!(modes.len() > 2, "{modes:?}");
     let times = real(&output, "dcudp_modes", "time_s");
     assert!(times.is_sorted() && times[1] > 0.02);
-    // What the table of connections says of the same mode.
+    // The same mode in the table of connections.
     let ends = times.iter().copied().skip(2).step_by(2);
     let begins = times.iter().copied().skip(1).step_by(2);
     let lasted: f64 = begins
@@ -112,7 +112,7 @@ fn the_table_of_connections_counts_what_arrived() {
     let received = whole(&output, "udt", "packets_received");
     let marks = whole(&output, "udt", "ce_received");
     assert_eq!(whole(&output, "flows", "drops"), [0, 0]);
-    // On their way at the end: at most a round trip.
+    // In flight at the end: at most a round trip.
     for (sent, received) in sent.iter().zip(&received) {
         assert!(received <= sent && sent - received < 20);
     }

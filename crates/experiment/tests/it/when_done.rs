@@ -36,14 +36,14 @@ fn a_run_ends_with_its_last_byte() {
 
 #[test]
 fn means_are_over_the_time_that_was_simulated() {
-    // 100 KB at 1 Gbit/s are some 0.9 ms: of a run of 1 s they are a thousandth, of their own time most.
+    // 100 KB at 1 Gbit/s take some 0.9 ms: a thousandth of a run of 1 s, but most of their own time.
     let output = result(&format!("{STAR}{ONE}"), &[DONE, ("run.duration", "1 s")]);
     let busiest = real(&output, "links", "utilisation");
     let busiest = busiest.into_iter().fold(0.0, f64::max);
     assert!(busiest > 0.6, "{busiest}");
 }
 
-/// Ends a run at its first look, after 100,000 events.
+/// Ends a run at its first check, after 100,000 events.
 struct Interrupting;
 
 impl Overseer for Interrupting {
@@ -169,7 +169,7 @@ fn every_finite_workload_has_an_end() {
             "{workload}: {:?}",
             output.totals
         );
-        // Nothing was under way any more: a run that goes on delivers and drops no more.
+        // Nothing was in flight any more: a longer run delivers and drops no more.
         let whole = result(&text, &[("run.duration", "20 s")]);
         let fates = |output: &Output| {
             let totals = &output.totals;

@@ -117,7 +117,7 @@ fn cbr_keeps_its_rate_over_datagrams_and_tcp() {
     for kind in ["udp", "tcp"] {
         let output = result(&flows(kind), &[]);
         // A message of 10,000 bits every 100 us, the first at 0; those of the last 100 us are
-        // still on their way (70 us and more) or just written.
+        // still in flight (70 us and more) or just written.
         let delivered = whole(&output, "flows", "delivered_bytes")[0];
         assert!(
             (99 * 1250..=100 * 1250).contains(&delivered),
@@ -154,7 +154,7 @@ fn a_barrier_waits_for_the_last_answer() {
     let started = real(&output, "transfers", "started_s");
     let completed = real(&output, "transfers", "completed_s");
     let bytes = whole(&output, "transfers", "bytes");
-    // Three answers and one round, three times; 10,000 B split as 3334 + 3333 + 3333.
+    // Three responses and one round, three times; 10,000 B split as 3334 + 3333 + 3333.
     assert_eq!(kinds.len(), 12);
     for round in 0..3 {
         let rows = 4 * round..4 * round + 4;
@@ -372,7 +372,7 @@ fn classes_have_a_queue_each_and_marks_of_their_own() {
     let of = |queue: &str| {
         let sets = [
             ("run.duration", "500 ms"),
-            // Room for both windows of CUBIC: nobody loses a packet.
+            // Room for both windows of CUBIC: no packet is lost.
             ("switch.buffer", "500 KB"),
             ("switch.queue", queue),
         ];
@@ -383,7 +383,7 @@ fn classes_have_a_queue_each_and_marks_of_their_own() {
         )
     };
     let share = |bytes: &[u64]| bytes[0] as f64 / bytes.iter().sum::<u64>() as f64;
-    // By class half of the line is DCTCP's, whoever shares the other half; by flow a third.
+    // By traffic class half of the line is DCTCP's, with any number of flows on the other half; by flow a third.
     let (bytes, marks) =
         of("{ kind = 'drr', classify_by = 'traffic-class', marking_threshold = '5 packets' }");
     assert_near(share(&bytes), 0.5, 0.01);

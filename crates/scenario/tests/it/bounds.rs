@@ -56,7 +56,7 @@ fn a_group_has_so_many_flows() {
     let of = |senders| [("network.senders", senders), pairs[1], pairs[2]];
     assert!(refusal(&of("2001")).contains("2001 hosts and each of 2001"));
     assert_eq!(refusal(&of("2000")), "accepted");
-    // Every client asks every server.
+    // Every client sends a request to every server.
     let requests = [
         pairs[0],
         pairs[1],

@@ -1,4 +1,4 @@
-//! Broken scenarios and their messages: tests/broken/NAME.toml, and NAME.txt beside it. `incastle-xtask`
+//! Broken scenarios and their messages: tests/broken/NAME.toml, with NAME.txt. `incastle-xtask`
 //! writes the messages anew.
 #![allow(clippy::disallowed_methods, reason = "tests read their own files")]
 

@@ -1,4 +1,4 @@
-//! The messages of broken scenarios are those beside them. After a change of messages write them anew with
+//! The messages of broken scenarios are those in their folder. After a change of messages write them anew with
 //! `cargo run -p incastle-xtask fixtures`, and read the difference.
 
 use crate::broken;

@@ -286,8 +286,8 @@ fn the_schema_is_json_and_knows_every_choice() {
     let congestion = transport["congestion"]["enum"].as_array().unwrap();
     let algorithms = &catalog()[0];
     assert_eq!(algorithms.name, "algorithms");
-    // QCN works below any of them, and is listed beside them; so is what several keys make together, and
-    // UDT and DCUDP are transports too.
+    // QCN works below any of them, and is listed with them. So are combinations of several keys, and UDT and
+    // DCUDP, which are transports too.
     let (qcn, others): (Vec<&str>, Vec<&str>) = algorithms
         .entries
         .iter()
@@ -296,7 +296,7 @@ fn the_schema_is_json_and_knows_every_choice() {
     let (tcp, own) = others.split_at(congestion.len());
     assert_eq!(congestion, tcp);
     assert_eq!(own, ["sack-ecn", "dt-dctcp", "udt", "dcudp"]);
-    // Whoever takes such a name for a congestion control is told the keys that the list has.
+    // As a value of `congestion`, such a name gives a message with the keys of the list.
     for entry in algorithms.entries.iter().skip(congestion.len()) {
         assert_told_where(entry);
     }

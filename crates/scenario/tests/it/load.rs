@@ -177,7 +177,7 @@ fn queries_offer_answers_and_requests() {
     let flows = "[flows.ask]\nworkload = \"query\"\nfrom = \"senders\"\nto = \"receiver\"\nrate = 1000\n\
                  response_size = \"2 KB\"\nrequest = \"100 B\"\n";
     let offered = load(&format!("{STAR}{flows}"));
-    // 4 answers of 2000 B in two packets, and 4 requests of 100 B: 8 MB/s and 0.4 MB/s of 125 MB/s.
+    // 4 responses of 2000 B in two packets, and 4 requests of 100 B: 8 MB/s and 0.4 MB/s of 125 MB/s.
     assert_row(&offered, ("hosts", "up"), 8.4 / 125.0 / 5.0, 2.08 / 125.0);
     assert_row(
         &offered,
@@ -358,7 +358,7 @@ fn a_load_of_links_that_are_not_there_is_an_error() {
 }
 
 /// Without the link of leaf 0 to spine 0 all its data pass spine 1, and all that is for it too; of the others' data
-/// half goes either way.
+/// half passes each spine.
 #[test]
 fn links_that_are_down_at_the_beginning_are_not_taken() {
     let failure = |down: &str| {
