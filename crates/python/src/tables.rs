@@ -147,7 +147,7 @@ impl Table {
     }
 }
 
-/// Numbers keep their memory; texts are laid end to end once.
+/// Numbers keep their memory; strings are copied end to end once.
 fn column_array(column: experiment::Column) -> (DataType, ArrayRef) {
     match column {
         experiment::Column::U64(values) => (

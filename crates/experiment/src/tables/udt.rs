@@ -1,5 +1,4 @@
-//! The tables `udt`, of every UDT and DCUDP flow, and `modes` and `dcudp_rates`, where `[measure]` asks
-//! for DCUDP's modes.
+//! The tables `udt`, of every UDT and DCUDP flow, and `modes` and `dcudp_rates`, under `[measure] dcudp`.
 
 use std::sync::Arc;
 

@@ -109,8 +109,8 @@ fn segments_make_a_pipeline_of_each_step() {
         &star(8, ALL_REDUCE),
         &[("flows.sum.segments", "25")],
     ));
-    // The links never wait for the last packet of a step: all latencies but that of the last step,
-    // and the time in which the first segment of a step is under way, go.
+    // The links never wait for the last packet of a step. All latencies but that of the last step disappear,
+    // and so does the travel time of a step's first segment.
     let ideal = 14.0 * on_link(14.6e6 / 8.0) + LATENCY;
     assert!((ideal..ideal * 1.02).contains(&cut), "{cut} and {ideal}");
     assert!(cut < whole_steps, "{cut} and {whole_steps}");

@@ -54,7 +54,7 @@ proptest! {
             + "[switch]\nbuffer = \"unlimited\"\n[transport]\nhandshake = false\n"
             + &format!("[flows.all]\nfrom = {from}\nto = \"all\"\n{flows}\n");
         let (read, found) = parse(&text, "test.toml", &[]).expect("a right scenario");
-        // Hosts that have nobody to send to, and links that few senders fill, are not what this is about.
+        // Leaves out: hosts without a receiver, and links with few senders.
         prop_assume!(found.is_empty());
         let offered = read.offered_load();
         let uplinks = offered.together.iter().find(|row| row.tier == "uplinks" && row.direction != "down");

@@ -1,5 +1,5 @@
-//! Runs as a whole: the same on every thread and from the resolved text, stoppable, measured where
-//! the scenario asks.
+//! Runs as a whole: the same on every thread and from the resolved text, stoppable, measured in
+//! the interval of the scenario.
 
 use std::fmt::Write as _;
 

@@ -32,7 +32,7 @@ thread_local! {
 #[pyclass(frozen, module = "incastle._engine")]
 pub(crate) struct DcudpConnection {
     handle: Mutex<Handle>,
-    /// What was received for a call that could not be answered, and comes first in the next.
+    /// The bytes received for a call that did not complete; the next one returns them first.
     ahead: Mutex<Vec<u8>>,
     peer: SocketAddr,
     kind: SocketKind,

@@ -96,7 +96,7 @@ pub(super) fn wait<T: Send>(
             if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
                 return Ok(None);
             }
-            // Only where it is of use: a thread that asks for the lock of an interpreter that ends is lost.
+            // Only where signals are handled: a thread that waits for the lock of an interpreter that ends is lost.
             Python::attach(check_signals)?;
         }
     })

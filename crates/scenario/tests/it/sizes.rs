@@ -17,7 +17,7 @@ fn the_mean_of_web_search_is_that_of_its_header() {
     assert!((Sizes::Named("websearch").mean() - 1_711_250.0).abs() < 1.0);
 }
 
-/// The points of a file: bytes and cumulative per cent.
+/// The points of a file: bytes and cumulative percentages.
 fn points(text: &str) -> Vec<(u64, f64)> {
     let lines = text
         .lines()
