@@ -76,12 +76,12 @@ def test_seeds_run_in_a_row_each_in_a_directory(cli: Cli, folder: Path) -> None:
         "min",
         "median",
         "max",
-        "95 % of mean",
+        "95 % interval of mean",
         "Flow completion times, all transfers, 3 runs",
         "99th",
     ):
         assert word in output.out
-    assert "Goodput of flows, 3 runs together" in output.out
+    assert "Goodput of flows, whole run, 3 runs together" in output.out
     as_list = json.loads(cli("run", "small.toml", "--seeds", "2", "--json").out)
     assert [one["seed"] for one in as_list] == [1, 2]
     alone = json.loads(cli("run", "small.toml", "--seed", "2", "--json", "--out", "x").out)

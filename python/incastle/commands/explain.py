@@ -146,7 +146,7 @@ def _parts(console: Console, one: Explanation) -> None:
     by_kind = one.path.by_kind()
     if not by_kind:
         return
-    table = terminal.aligned(None, "its time was spent", "time", "share", "most of it at")
+    table = terminal.aligned(None, "on its critical path", "time", "share", "most of it at")
     table.columns[-1].justify = "left"
     for kind, span in by_kind.items():
         port = next(iter(one.path.by_port(kind)))

@@ -9,6 +9,8 @@ from rich.markup import escape
 from incastle import terminal
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
     from rich.table import Table
 
@@ -31,16 +33,27 @@ def show(load: dict[str, Any], console: Console) -> None:
         console.print(f"offered load of {escape(left_out)}", soft_wrap=True)
 
 
-def drawn(outcome: Result, console: Console) -> None:
-    """Report groups whose drawn transfers have other bytes than expected."""
-    shares = {one["group"]: _drawn(outcome, one) for one in outcome.offered_load.get("groups", ())}
-    apart = [f"{group} {share:.0%}" for group, share in shares.items() if _is_apart(share)]
+def drawn(outcomes: Sequence[Result], console: Console) -> None:
+    """Report groups whose drawn transfers have other bytes than expected, of runs by seeds."""
+    groups = outcomes[0].offered_load.get("groups", ())
+    shares = {one["group"]: [_drawn(outcome, one) for outcome in outcomes] for one in groups}
+    apart = [
+        f"{group} {_from_to([share for share in of_runs if share is not None])}"
+        for group, of_runs in shares.items()
+        if any(map(_is_apart, of_runs))
+    ]
     if apart:
+        seeds = "" if len(outcomes) == 1 else f", {len(outcomes)} seeds"
         console.print(
-            f"bytes that this run drew, as a share of the offered load on average: "
+            f"drawn bytes as a share of the offered load on average{seeds}: "
             f"{escape(', '.join(apart))}",
             soft_wrap=True,
         )
+
+
+def _from_to(shares: Sequence[float]) -> str:
+    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
+    return low if low == high else f"{low} to {high}"
 
 
 def _is_apart(share: float | None) -> bool:

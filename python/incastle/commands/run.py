@@ -229,14 +229,14 @@ def show_run(outcome: Result) -> None:
         if table is not None:
             console.print(table)
     tables.unfinished([outcome], console)
-    _foreknown(outcome, console)
+    _foreknown([outcome], console)
 
 
-def _foreknown(outcome: Result, console: Console) -> None:
-    """Repeat the warnings from before the run, next to the figures."""
-    offered_load.show(outcome.offered_load, console)
-    offered_load.drawn(outcome, console)
-    _warnings(outcome, console)
+def _foreknown(outcomes: Sequence[Result], console: Console) -> None:
+    """Show the offered load, and the warnings from before the run again, next to the figures."""
+    offered_load.show(outcomes[0].offered_load, console)
+    offered_load.drawn(outcomes, console)
+    _warnings(outcomes[0], console)
 
 
 def _warnings(outcome: Result, console: Console) -> None:
@@ -342,23 +342,28 @@ def show_seeds(results: Sequence[Result]) -> None:
         columns = [[one.totals.get(name, 0) for one in results] for name in names]
         for word, of in (("min", min), ("median", median), ("max", max), ("mean", fmean)):
             most, *counts = (of(values) for values in columns)
-            cells = (f"{count:,.6g}" for count in counts)
+            cells = map(_count, counts)
             style = "bold" if word == "median" else ""
             table.add_row(word, si(most, "B"), *cells, "", style=style)
-        table.add_row("95 % of mean", *_of_means(columns), "")
+        table.add_row("95 % interval of mean", *_of_means(columns), "")
     console = terminal.output()
     console.print(table)
     for more in (_fairness(results), tables.transfers(*results), tables.slowdowns(*results)):
         if more is not None:
             console.print(more)
     tables.unfinished(results, console)
-    _foreknown(results[0], console)
+    _foreknown(results, console)
 
 
 def _of_means(columns: Sequence[Sequence[float]]) -> list[str]:
     """Write the 95 % intervals of the means over the seeds: of bytes, then of counts."""
     (low, high), *counts = (interval(values) or (nan, nan) for values in columns)
-    return [between(low, high, "B"), *(f"{low:,.4g} to {high:,.4g}" for low, high in counts)]
+    return [between(low, high, "B"), *(f"{_count(low)} to {_count(high)}" for low, high in counts)]
+
+
+def _count(value: float) -> str:
+    """Write a count, or a mean of counts: never in powers of ten."""
+    return f"{value:,.4g}" if abs(value) < 1000 else f"{value:,.0f}"  # noqa: PLR2004
 
 
 def _fairness(results: Sequence[Result]) -> Table | None:
@@ -383,7 +388,8 @@ def _fairness(results: Sequence[Result]) -> Table | None:
     )
     if groups.is_empty():
         return None
-    title = f"Goodput of flows, {len(results)} run{'s' if len(results) > 1 else ''} together"
+    together = f", {len(results)} runs together" if len(results) > 1 else ""
+    title = f"Goodput of flows, whole run{together}"
     table = aligned(title, "group", "flows", "mean", "median", "min to max")
     for row in groups.iter_rows(named=True):
         middle = (si(row[name], "bit/s") for name in ("mean", "median"))
