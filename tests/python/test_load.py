@@ -120,8 +120,8 @@ def test_run_says_what_it_drew(cli: Cli, three_to_one: str, folder: Path) -> Non
         apart = abs(drawn[sizes] - 1) > 0.05
         assert (f"offered load on average: search {drawn[sizes]:.0%}" in output.out) == apart, drawn
     assert abs(drawn["16 KB"] - 1) < 0.05 < abs(drawn["websearch"] - 1)
-    sizes = ("--set", "flows.search.sizes=websearch")
-    output = cli("run", three_to_one, *sizes, "--seeds", "2", "--out", "seeds")
+    web_search = ("--set", "flows.search.sizes=websearch")
+    output = cli("run", three_to_one, *web_search, "--seeds", "2", "--out", "seeds")
     runs = [ic.Result.load(folder / "seeds" / f"seed-{seed}") for seed in (1, 2)]
     shares = [float(run.transfers["bytes"].sum()) / run.totals["simulated_s"] for run in runs]
     shares = [share / group["application_bytes_s"] for share in shares]
