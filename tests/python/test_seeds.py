@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from statistics import fmean
+from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 import pytest
 
 import incastle as ic
-from conftest import SMALL
+from conftest import SMALL, Output
 from incastle.analysis import confidence
 from incastle.analysis.seeds import over_seeds
+from incastle.commands.find import _assumption
+from incastle.commands.sweep import _of_seeds
 from incastle.sweeps.conditions import parse_condition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 
 def test_a_measure_over_the_seeds_has_its_interval() -> None:
@@ -65,3 +73,43 @@ def test_a_find_names_what_unfinished_transfers_leave_open() -> None:
     assert [one.choice.value for one in found.undecided] == [2, 3]
     assert found.to_json()["undecided"] == [2, 3]
     assert "is undecided at network.senders=2" in found.why_nothing
+
+
+UNFINISHED = {"network.senders": [2, 3]}
+
+
+def test_a_table_of_a_sweep_shows_the_whole_interval() -> None:
+    row = {"low": 27.3, "high": 31.4, "mean_from": 22.5, "mean_to": 39.8, "min": 23.0, "max": 35.0}
+    assert _of_seeds(row, 1.0) == "22.5 to 39.8\n[dim]23\u201335[/]"
+    endless = {**row, "mean_from": 270.8, "low": 406.0} | dict.fromkeys(
+        ("high", "mean_to", "max"), math.inf
+    )
+    assert _of_seeds(endless, 1.0) == "\u2265 271\n[dim]\u2265 23[/]"
+    one_seed = {**row, "mean_from": None, "mean_to": None}
+    assert _of_seeds(one_seed, 1.0) == "27.3 to 31.4"
+
+
+def test_a_table_of_a_sweep_names_what_its_columns_cover(cli: Callable[..., Output]) -> None:
+    setting = ("--set", "measure.warmup=5 ms", "--set", "network.senders=2,3")
+    output = cli("sweep", "small.toml", *setting)
+    assert "longest mean queue, in the measured interval, 5 to 20 ms" in output.out
+    assert "goodput (sum of all hosts), timeouts, drops: the whole run" in output.out
+
+
+def test_a_figure_has_no_marker_at_a_lower_bound() -> None:
+    scenario = ic.Scenario.from_text(SMALL).with_overrides({"run.duration": "500 us"})
+    swept = ic.sweep(scenario, UNFINISHED, seeds=2)
+    (axes,) = swept.plot("network.senders", "short.completion_p99").axes
+    assert np.isnan(np.asarray(axes.get_lines()[0].get_ydata(), float)).all()
+    assert "no upper bound" in axes.get_title(loc="left")
+
+
+def test_a_find_counts_undecided_values_apart(capsys: pytest.CaptureFixture[str]) -> None:
+    scenario = ic.Scenario.from_text(SMALL)
+    found = ic.find(scenario, "goodput > 1 Mbit/s", largest=UNFINISHED, seeds=1)
+    condition = parse_condition("completion_p99 < 1 s", ["completion_p99_s"])
+    unknown = {"completion_p99_low_s": 0.01, "completion_p99_high_s": math.inf}
+    tried = (found.tried[0], replace(found.tried[1], rows=(unknown,), holds=0))
+    _assumption(replace(found, condition=condition, tried=tried))
+    text = " ".join(capsys.readouterr().out.split())
+    assert "1 of 2 values that were run agree; 1 is undecided: transfers were unfinished" in text

@@ -196,12 +196,18 @@ def _undecided(found: SearchResult) -> None:
 def _assumption(found: SearchResult) -> None:
     """Report the assumption behind the answer, and the values that contradict it."""
     assumed = "Assumed: along the values the condition changes once"
-    if not found.contradictions:
-        terminal.output().print(f"{assumed}. All {len(found.tried)} values that were run agree.")
+    contradicting, undecided, count = found.contradicting, len(found.undecided), len(found.tried)
+    if undecided:
+        agree = count - undecided - len(contradicting)
+        are = "are" if undecided > 1 else "is"
+        text = f"{agree} of {count} values that were run agree; {undecided} {are} undecided"
+        terminal.output().print(f"{assumed}. {text}: transfers were unfinished.")
+    elif not contradicting:
+        terminal.output().print(f"{assumed}. All {count} values that were run agree.")
+    if not contradicting:
         return
     those = ", ".join(
-        f"{one.choice.words} ({'holds' if one.fulfils else 'fails'})"
-        for one in found.contradictions
+        f"{one.choice.words} ({'holds' if one.fulfils else 'fails'})" for one in contradicting
     )
     console = terminal.errors()
     console.print(f"[yellow]warning:[/] {assumed}, but it does not: {escape(those)}")

@@ -33,7 +33,7 @@ from incastle.errors import IncastleError, ResultError
 from incastle.runner import cores
 from incastle.storage.results import file_name
 from incastle.terminal import aligned
-from incastle.units import scale_of, si
+from incastle.units import between, scale_of, si
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -75,6 +75,13 @@ SHOWN = {
     "drops": "drops",
 }
 """Columns of the table: those that have a value in any run, of unfinished transfers one above 0."""
+
+WHOLE_RUN = {
+    "goodput_bit_s": "goodput (sum of all hosts)",
+    "timeouts": "timeouts",
+    "drops": "drops",
+}
+"""Columns that cover the whole run."""
 
 LONG = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
@@ -320,7 +327,8 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
     by_measure = {one: _by_cell(over_seeds(frame, keys, one), keys) for one in measures}
     held = (f"{key} = {_plain(values[key][0])}" for key in fixed)
     title = ", ".join([outcome.header.name, *held])
-    if frame["seed"].n_unique() > 1:
+    several = frame["seed"].n_unique() > 1
+    if several:
         title += ": mean of the seeds ± its 95 % interval; min\u2013max"
     rows = [tuple(row) for row in cells.iter_rows()] or [()]
     if len(rows) > MAX_ROWS:
@@ -334,7 +342,31 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
         numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
         table.add_row(*words, str(runs[row]), *numbers)
     many_runs.titled(title, table)
-    many_runs.report_unfinished(outcome.frame, "its lower end is shown (\u2265)")
+    terminal.output().print(f"\n{escape(_coverage(frame, measures))}", soft_wrap=True)
+    bounds = "the bounds of the value are shown"
+    if several:
+        bounds = "the cell spans the 95 % intervals of the lower and of the upper bounds' means"
+    no_upper = "\u2265 a: no upper bound"
+    many_runs.report_unfinished(outcome.frame, f"{bounds} (a to b; {no_upper})")
+
+
+def _coverage(frame: pl.DataFrame, measures: Sequence[str]) -> str:
+    """Describe the time, hosts and ports that the columns cover."""
+    begin, end = frame["measured_from_s"], frame["measured_to_s"]
+    interval = "the measured interval ([measure] warmup to until)"
+    if (begin == 0).all() and end.equals(frame["simulated_s"]):
+        interval = "the whole run"
+    elif begin.n_unique() == end.n_unique() == 1:
+        interval = f"the measured interval, {between(begin[0], end[0], 's')}"
+    whole = [text for one, text in WHOLE_RUN.items() if one in measures]
+    queue = "queue_mean_packets"
+    begun = [SHOWN[one].partition("\n")[0] for one in measures if one not in {*WHOLE_RUN, queue}]
+    parts = []
+    if begun:
+        parts.append(f"{', '.join(dict.fromkeys(begun))}: transfers that began in {interval}")
+    if queue in measures:
+        parts.append(f"packets waiting: the port with the longest mean queue, in {interval}")
+    return "; ".join([*parts, f"{', '.join(whole)}: the whole run"])
 
 
 def _has_values(frame: pl.DataFrame, column: str) -> bool:
@@ -371,15 +403,19 @@ def _scale(column: str, rows: Iterable[Mapping[str, Any]]) -> tuple[float, str]:
 
 
 def _of_seeds(row: Mapping[str, Any] | None, factor: float) -> str:
-    """Write a measure over the seeds: mean and half of its interval, below them min to max."""
+    """Write a measure over the seeds: mean and half of its interval, below them min to max.
+
+    Where only bounds of the mean are known, its whole interval from `mean_from` to `mean_to`.
+    """
     if row is None:
         return "-"
     low, high, end = row["low"], row["high"], row["mean_to"]
-    mean = _ends(low / factor, high / factor)
     if end is None or row["min"] == row["max"]:
-        return mean
+        return _ends(low / factor, high / factor, " to ")
     if low == high:
         mean = _with_half(low / factor, (end - low) / factor)
+    else:
+        mean = _ends(row["mean_from"] / factor, end / factor, " to ")
     return f"{mean}\n[dim]{_ends(row['min'] / factor, row['max'] / factor)}[/]"
 
 
@@ -392,12 +428,12 @@ def _with_half(mean: float, half: float) -> str:
     return f"{mean:,.{digits}f}\u00b1{half:,.{digits}f}"
 
 
-def _ends(low: float, high: float) -> str:
+def _ends(low: float, high: float, sign: str = "\u2013") -> str:
     """Write one number, a range, or a lower end."""
     if math.isinf(high):
         return f"\u2265 {number(low)}"
     first, last = number(low), number(high)
-    return first if first == last else f"{first}\u2013{last}"
+    return first if first == last else f"{first}{sign}{last}"
 
 
 def _plain(value: object) -> str:

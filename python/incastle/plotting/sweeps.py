@@ -1,8 +1,9 @@
 """The figure of a sweep: a measure over a swept key, one curve per value of another.
 
 Each curve is the mean over the seeds; bars are the 95 % interval of the mean (Student's t), the
-band is the seeds' range. Where unfinished transfers could raise the value, the curve has its lower
-end with an arrow. Every other swept key must be fixed: different networks have no common mean.
+band is the seeds' range. Where unfinished transfers could change the mean, the curve has a gap, and
+the bar spans the intervals of both bounds, with an arrow where there is no upper one. Every other
+swept key must be fixed: different networks have no common mean.
 """
 
 from __future__ import annotations
@@ -162,7 +163,8 @@ def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame) -> str:
     seeds = max(data["runs"].to_list())
     fixed = "".join(f", {key} = {value}" for key, value in wanted.fixed.items())
     of_seeds = f"mean of {seeds} seeds (bars: 95 %, band: range)" if seeds != 1 else "one seed"
-    open_ends = "\narrows: at least, transfers were unfinished" if _is_endless(data).any() else ""
+    open_ends = "\nno marker: between bounds, transfers were unfinished (arrow: no upper bound)"
+    open_ends = open_ends if (data["low"] != data["high"]).any() else ""
     return f"{sweep.header.name}{fixed}: {of_seeds}{open_ends}"
 
 
@@ -193,7 +195,8 @@ def _curves(
             "color": SERIES[place % len(SERIES)],
             "marker": MARKERS[place // len(SERIES) % len(MARKERS)],
         }
-        _curve(axes, drawn.filter(groups == group).sort("x"), label=group, **style)
+        mine = drawn.filter(groups == group).sort("x")
+        _curve(axes, mine, ARROW * top, label=group, **style)
     name = shortened(column)
     axes.set_ylabel(f"{name} ({unit})" if unit else name)
     if min(finite) >= 0:
@@ -203,24 +206,28 @@ def _curves(
         axes.legend(title=wanted.hue, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _curve(axes: mpl_axes.Axes, data: pl.DataFrame, **style: Any) -> None:  # noqa: ANN401
-    """Draw the mean, bars for its 95 % interval, a band for the range; arrows without upper end."""
+def _curve(axes: mpl_axes.Axes, data: pl.DataFrame, arrow: float, **style: Any) -> None:  # noqa: ANN401
+    """Draw the mean, bars for its 95 % interval, a band for the range; arrows without upper end.
+
+    A mean of which only bounds are known has no marker, and the bounds have the bar with one seed.
+    """
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     color = style["color"]
-    axes.plot(data["x"], data["low"], **style)
+    known = pl.col("low") == pl.col("high")
+    axes.plot(data["x"], data.select(pl.when(known).then("low").otherwise(math.nan)), **style)
     closed_in = {"where": ~data["endless"], "color": color, "alpha": 0.2, "lw": 0}
     axes.fill_between(data["x"], data["min"], data["max"], **closed_in)
-    bars = data.drop_nulls("mean_from").with_columns(
-        below=pl.col("low") - pl.col("mean_from"), above=pl.col("mean_to") - pl.col("low")
+    bars = data.filter(~known | pl.col("mean_from").is_not_null()).with_columns(
+        begin=pl.coalesce("mean_from", "low"), end=pl.coalesce("mean_to", "high")
     )
-    closed, raised = bars.filter(~bars["endless"]), data.filter("endless")
+    closed, raised = bars.filter(~bars["endless"]), bars.filter("endless")
     errors = {"fmt": "none", "ecolor": color, "elinewidth": 1.0, "capsize": 3}
     if len(closed):
-        axes.errorbar(closed["x"], closed["low"], yerr=[closed["below"], closed["above"]], **errors)
+        height = closed["end"] - closed["begin"]
+        axes.errorbar(closed["x"], closed["begin"], yerr=[0 * height, height], **errors)
     if len(raised):
-        height = ARROW * axes.get_ylim()[1]
-        axes.errorbar(raised["x"], raised["low"], yerr=height, lolims=True, **errors)
+        axes.errorbar(raised["x"], raised["begin"], yerr=arrow, lolims=True, **errors)
 
 
 def _x_axis(axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool]) -> list[float]:

@@ -79,7 +79,17 @@ class SearchResult:
     @property
     def undecided(self) -> list[Tried]:
         """The values at which unfinished transfers alone keep the condition from holding."""
-        return [one for one in self.tried if any(map(self.condition.is_open, one.rows))]
+        return [one for one in self.tried if self._is_undecided(one)]
+
+    @property
+    def contradicting(self) -> list[Tried]:
+        """The contradictions that are decided."""
+        return [one for one in self.contradictions if not self._is_undecided(one)]
+
+    def _is_undecided(self, tried: Tried) -> bool:
+        """Return whether no seed fails for certain, and unfinished transfers decide some."""
+        open_ = sum(map(self.condition.is_open, tried.rows))
+        return open_ > 0 and open_ + tried.holds == len(tried.rows)
 
     @property
     def why_nothing(self) -> str:
@@ -91,7 +101,7 @@ class SearchResult:
         if lacking:
             hint = "; [measure] slowdown = true measures it" if "slowdown" in lacking[0] else ""
             return f"no run has a value of {lacking[0]} {where}{hint}"
-        if any(map(self.condition.is_open, end.rows)):
+        if self._is_undecided(end):
             return f"{self.condition.text} is undecided {where}: transfers were unfinished"
         return (
             f"{self.condition.text} does not hold {where}: "
