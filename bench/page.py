@@ -1,7 +1,7 @@
 """Writes docs/benchmarks.md and its figure from what `bench.py` measured.
 
-The words are here, the figures come from the measurements, and the rows from the list of
-benchmarks; `tests/python/test_bench.py` holds the page that is there against that list.
+The text is here, the figures come from the measurements, and the rows from the list of benchmarks.
+`tests/python/test_bench.py` checks that the page has every benchmark of that list.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Setting:
     """Where and how it was measured.
 
     Attributes:
-        machine: what it is, from `machine.description`.
-        versions: of what was measured, by name.
-        others, stolen: shares of the machine's time that other programs had, and its host took.
-        repeats: runs of each.
-        costs: what things take of memory.
+        machine: its description, from `machine.description`.
+        versions: the version of each program measured, by name.
+        others, stolen: shares of CPU time that other programs used, and that the hypervisor took.
+        repeats: runs of each benchmark.
+        costs: memory per item.
 
     """
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""What it costs to read a large sweep: time and memory of `Sweep.load`, in a separate process.
+"""The cost of reading a large sweep: time and memory of `Sweep.load`, in a separate process.
 
-The dataset is made as a sweep makes it, part by part, of rows that are drawn by chance: the columns
-are those of a run of the incast example. Simulating them would take hours and change nothing here.
+The dataset is written part by part, as a sweep writes it. It has the columns of the incast example
+and random rows: simulated ones would take hours and read as fast.
 
     bench/sweep_dataset.py --runs 100000
 """

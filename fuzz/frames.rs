@@ -1,6 +1,5 @@
-//! The fuzz target `dcudp_frames`: a peer's bytes on the stream of a connection, in pieces of one length,
-//! as the file protocol of `dcudp` reads them. The same function runs under libFuzzer and in the ordinary
-//! tests of `incastle-dcudp`.
+//! The fuzz target `dcudp_frames`: a peer's bytes on the stream of a connection, in pieces of one length, read
+//! by the file protocol of `dcudp`. The tests of `incastle-dcudp` call the same function.
 
 use std::path::{Component, Path};
 
@@ -41,8 +40,8 @@ fn decoded(stream: &[u8], piece: usize) -> Decoded {
     Decoded { frames, error }
 }
 
-/// However a stream is cut, it holds the same frames and ends in the same error; a frame that is written
-/// again has its original bytes; names stay below their directory; and no message moves a terminal's cursor.
+/// A stream holds the same frames and ends in the same error, however it is cut. A frame encodes to its
+/// original bytes. Names stay below their directory. No message moves a terminal's cursor.
 pub(crate) fn frames(input: &[u8]) {
     let Some((&piece, stream)) = input.split_first() else {
         return;

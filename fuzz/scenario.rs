@@ -12,8 +12,8 @@ impl Files for Nothing {
     }
 }
 
-/// Any string is a scenario, or its mistakes are reported, each with a line of the string; a scenario that is
-/// written with all its defaults is the same when it is read again.
+/// Any string is a scenario, or its mistakes are reported, each with its line. A scenario written with all
+/// defaults reads back the same.
 pub(crate) fn scenario(input: &[u8]) {
     let text = String::from_utf8_lossy(input);
     if is_large(&text) {

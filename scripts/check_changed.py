@@ -3,9 +3,8 @@
 
 For use before each commit (`make check`). Changed is what differs from the last commit, or, where
 nothing does, what the last commit changed; `--since REF` compares with another one. A changed crate
-is linted, and its unit tests run; of a changed Python module run the tests that its name selects
-(tests/python/test_NAME*.py) and those that were changed themselves. Integration tests are left to
-`make test`.
+is linted, and its unit tests run. So do changed Python tests, and the tests of changed Python
+modules (tests/python/test_NAME*.py). Integration tests are left to `make test`.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ OURS = "incastle-"
 FOR_TESTS = ("incastle-cases", "dev")
 """The crate that every other may have for its tests, and as what."""
 
-# What each crate may depend on inside the workspace, tests included.
+# Allowed dependencies of each crate inside the workspace, tests included.
 BELOW: dict[str, set[str]] = {
     "units": set(),
     "cases": set(),

@@ -1,12 +1,12 @@
 # ruff: noqa: INP001
 """Runs the commands of the README and the tutorials, in their order.
 
-A ```sh block is run line by line where a line begins with `incastle`, `python examples/` or, where
-it is installed, `tshark -r` (installation, and `reproduce`, which tests of its own cover, are left
-out); a ```python block as a program, or is saved where the line above it ends in `NAME.py`:; a
-```toml block is saved under the name that the line above it gives. A ```text block shows lines that
-the command before it prints, in their order; what it leaves out does not matter. Each document has
-a separate folder. ```console blocks, which show a session with servers, are run by `consoles`.
+In a ```sh block, the lines that begin with `incastle`, `python examples/` or, where installed,
+`tshark -r` are run, but not installation and `reproduce`, which other tests cover. A ```python
+block is run, or saved if the line above it ends in `NAME.py`:. A ```toml block is saved under the
+name in the line above it. A ```text block shows some lines that the command before it prints, in
+order. Each document has a separate folder. ```console blocks, which show a session with servers,
+are run by `consoles`.
 """
 
 from __future__ import annotations

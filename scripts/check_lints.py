@@ -2,9 +2,9 @@
 """Proves that clippy.toml is effective: scripts/forbidden must be refused exactly where it says so.
 
 A misspelt path in clippy.toml is silently ignored by clippy, and a crate that never breaks a rule
-shows nothing either way. So a crate outside the workspace breaks each kind of rule once, each on
-a line that ends in `// refused`; this script compares those lines with the lines that clippy
-complains about. It also keeps the list of the places that are exempt.
+shows nothing either way. So a crate outside the workspace breaks each kind of rule once, on a line
+that ends in `// refused`. This script compares those lines with clippy's complaints. It also keeps
+the list of exempt places.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ EXEMPT_FILES = {
     "crates/cases/src/lib.rs",
     "crates/xtask/src/main.rs",
 }
-# The crates that have rules of their own.
+# The crates that have separate rules.
 EXEMPT_CRATES = {
     "crates/dcudp/clippy.toml",
     "crates/python/clippy.toml",
@@ -64,7 +64,7 @@ def exemptions() -> list[str]:
     for path in sorted((ROOT / "crates").rglob("*")):
         name = path.relative_to(ROOT).as_posix()
         if path.name in {"clippy.toml", ".clippy.toml"} and name not in EXEMPT_CRATES:
-            complaints.append(f"{name}: this crate may not have lint rules of its own")
+            complaints.append(f"{name}: this crate may not have separate lint rules")
         # Tests read their scenarios and expectations as they like: nothing is built on them.
         inside = not name.startswith("crates/python/") and "/tests/" not in name
         if path.suffix == ".rs" and inside:

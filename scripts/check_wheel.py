@@ -2,9 +2,8 @@
 """Installs the wheel into an empty environment without Rust, and tries it there.
 
 Its dependencies come from requirements.lock, by their hashes. With --out DIR the wheel is only
-built, into that directory (`make wheel`), and the lines of requirements.lock that it needs are
-written next to it. The size of the wheel and the time of `incastle --help` are printed, and not
-judged.
+built into that directory (`make wheel`), with the lines of requirements.lock that it needs. The
+size of the wheel and the time of `incastle --help` are printed, and not judged.
 """
 
 from __future__ import annotations

@@ -1,10 +1,9 @@
 # ruff: noqa: INP001
-"""Runs the ```console blocks of a document: what is typed behind `$`, and what that prints.
+"""Runs the ```console blocks of a document: the commands behind `$`, and the output below them.
 
-Commands that serve go on with the others until the next one that serves, or the end. Their ports
-are chosen by the system, and the document's own names of servers and directories stand for those of
-the test. Of what is shown only the words are compared, in their order, whatever the numbers and
-units are.
+A server runs until the next server starts, or to the end. The system chooses its port, and the test
+replaces the document's names of servers and directories. Only words of the output are compared, in
+their order, not numbers and units.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 # ruff: noqa: INP001
 """Runs the checks of Incastle, one after the other, and counts.
 
-There are two tiers: `quick` (`make test`) and `full` (`make test-all` runs it
-after the quick one) the full counts of random inputs, what needs long builds, and slow tests.
+There are two tiers. `make test` runs `quick`. `make test-all` runs `quick`, then `full`: the full
+counts of random inputs, long builds, and slow tests.
 
 Each report is read: cargo's `test result` lines, pytest's JUnit file. A check without tests
 (a formatter, a linter, a build) counts as one. A runner that fails without naming a failed test (a
@@ -53,7 +53,7 @@ WORKERS_PER_CORE, MAX_WORKERS = 2, 8
 
 @dataclass(frozen=True)
 class Count:
-    """What a runner reported."""
+    """The counts that a runner reported."""
 
     passed: int = 0
     failed: int = 0

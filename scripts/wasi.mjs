@@ -1,7 +1,7 @@
 // Runs a program built for wasm32-wasip1: node scripts/wasi.mjs PROGRAM < input
 //
-// Fails if the program could reach a clock, random numbers, a file by its name or a socket: the pure
-// side of Incastle has no need of them, and a link against one would be a defect.
+// Fails if the program imports a clock, random numbers, files by name or sockets: the pure side of Incastle
+// must not use them.
 import { readFile } from 'node:fs/promises';
 import { WASI } from 'node:wasi';
 

@@ -1,9 +1,8 @@
 # ruff: noqa: INP001
 """Builds the simulator for WebAssembly, runs one scenario there, and compares the digest.
 
-Three builds of the same source have to agree: this machine's with the tests' settings,
-wasm32-wasip1 (32-bit words, no C library, another back end) not optimized at all, and the
-installed module with the release's settings.
+Three builds of the same source have to agree: this machine's with the tests' settings, the one for
+wasm32-wasip1 (32-bit, no C library, another back end, no optimization), and the release module.
 """
 
 from __future__ import annotations

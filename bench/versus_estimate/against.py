@@ -2,10 +2,10 @@
 
     .venv/bin/python bench/versus_estimate/against.py [--only WORDS]
 
-24 fabrics that one event loop holds: 256 and 1024 hosts, loads 0.3 and 0.6 of the busiest tier,
-three size distributions, oversubscription 1 and 4. Each is simulated as a whole, estimated with
-every link, and the larger ones estimated with some of the links that are alike. Writes results.csv
-and results.json to its own folder, and prints the table of docs/validation.md.
+There are 24 fabrics that one event loop can simulate: 256 and 1024 hosts, loads of 0.3 and 0.6 on
+the busiest tier, three size distributions, two oversubscriptions. Each is simulated as a whole and
+estimated with every link. The larger ones are also estimated with some of each class of links.
+Writes results.csv and results.json to its folder, and prints the table of docs/validation.md.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """What `--only` looks at."""
+        """The name that `--only` selects by."""
         return f"{self.sizes} {self.hosts} hosts {self.oversubscription}:1 load {self.load}"
 
     def scenario(self) -> ic.Scenario:
@@ -95,7 +95,7 @@ class Case:
         """Give the load of hosts' links at which the busiest tier has this case's."""
         if self.oversubscription == 1:
             return self.load
-        # Of flows between any two hosts, those within a rack do not go up.
+        # Flows within a rack do not use the links above it.
         leaving = 1 - (RACK[self.hosts] - 1) / (self.hosts - 1)
         return round(self.load / self.oversubscription / leaving, 6)
 

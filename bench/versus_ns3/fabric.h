@@ -46,7 +46,7 @@ class DirectRouting : public Ipv4RoutingProtocol
 
     DirectRouting() = default;
 
-    /// Of a switch; a host sends everything to its only link.
+    /// A switch's table; a host sends everything to its only link.
     explicit DirectRouting(Chooser choose)
         : m_choose(std::move(choose))
     {

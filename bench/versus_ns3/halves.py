@@ -32,15 +32,15 @@ UNITS = {"B": 1, "KB": 1000, "MB": 10**6, "KiB": 1 << 10, "MiB": 1 << 20}
 
 @dataclass(frozen=True)
 class Run:
-    """What one half measured.
+    """The measurements of one simulator.
 
     Attributes:
-        wall_s, user_s: time of the clock and of the processor. Incastle: from building the
-            network to result tables. ns-3: inside Simulator::Run alone.
+        wall_s, user_s: wall-clock and CPU time. Incastle: from building the network to result
+            tables. ns-3: inside Simulator::Run alone.
         packet_hops: packets of any kind that a link delivered; 0 where ns-3 did not count them.
-        received_bytes: application bytes from the beginning of the measurement on; of Incastle only
-            where the scenario records goodput.
-        mean_queue: packets that wait at the receiver's port, on average over the measurement.
+        received_bytes: application bytes since the measurement began. Incastle has them only where
+            the scenario records goodput.
+        mean_queue: mean queue length at the receiver's port during the measurement, in packets.
         marks, drops: of all ports of the switch.
         completed_s: of each transfer in the order of the list; None where it was not complete.
 

@@ -1,12 +1,12 @@
 // Replays a list of transfers over a star or a fat tree in ns-3: hosts, switches, DCTCP, marking by one threshold.
 //
-// The other half of bench/versus_ns3/run.py, which runs the same list on Incastle with the same parameters
-// (README.md in this folder lists what cannot be made equal). Every transfer has a separate TCP connection,
+// The ns-3 half of bench/versus_ns3/run.py, which runs the same list on Incastle with the same parameters.
+// README.md in this folder lists the differences that remain. Every transfer has a separate TCP connection,
 // with handshake and FIN. All of `bench/versus_ns3` goes through this one program: long flows are a list of
 // transfers that outlast the run. fabric.h has the networks.
 //
-// ns-3 is given its best: no trace unless --measure, no checksums, a routing protocol of one array look-up in
-// place of the lists that ns-3's own search, no queue disciplines at the hosts, writes of one segment.
+// ns-3 runs with its fastest settings: no trace unless --measure, no checksums, no queue disciplines at the
+// hosts, writes of one segment. Routing is one array look-up instead of a search in ns-3's lists.
 // Leaves out: shared memory in the switch (ns-3 has none), jitter in the hosts, framing (2 bytes of PPP).
 //
 //   replay --arrivals=FILE --completions=FILE --senders=N ...       prints one JSON object; --help lists all
@@ -100,7 +100,7 @@ Parse(int argc, char* argv[])
     return s;
 }
 
-/// What all links have, and the receiver's own rate.
+/// The parameters of all links, and the receiver's rate.
 Links
 LinksOf(const Settings& s)
 {

@@ -49,7 +49,7 @@ MARKS = ["--queue", "threshold", "--marking-threshold", "14 packets"]
 CAPACITY = "100 Mbit/s"
 ADDRESS = f"{RIGHT}:9000"
 END_LEVEL = 20
-# What an ACK and its ACK2 take in the scenario beyond the delays.
+# The time of an ACK and its ACK2 in the scenario, without the delays.
 ACK_AND_ACK2_US = 11
 MBIT = 1e6
 MEASURES = {
@@ -78,7 +78,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Times:
-    """What this machine takes for an idle round trip, beyond the delays of the network."""
+    """The time of an idle round trip on this machine, without the delays of the network."""
 
     # The round trip from ACK to ACK2, and by how much round trips exceed the least of them.
     round_trip_us: float
@@ -191,7 +191,7 @@ def times(router: str, dcudp: str) -> Times:
 
 @dataclass(frozen=True)
 class Flow:
-    """What one sender saw, and when it started."""
+    """The intervals of one sender, and its start."""
 
     started_s: float
     intervals: list[dict[str, Any]]
@@ -216,7 +216,7 @@ def measure(net: Network, dcudp: str, starts: list[float]) -> tuple[dict[str, An
         net.measured()
         time.sleep(MEASURED_S)
         seen = net.measured()
-        # What is buffered at the end may take long to leave.
+        # Data buffered at the end may take long to leave.
         reports = [answer(end) for end in ends]
     both = zip(starts, reports, strict=True)
     return seen, [Flow(at, report["intervals"]) for at, report in both]

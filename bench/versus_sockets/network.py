@@ -24,7 +24,7 @@ DEVICE = "tun0"
 # More packets than any sender here has under way: what waits for the router is not dropped.
 DEVICE_QUEUE = "10000"
 NUMBERS = itertools.count()
-# Of real-time priorities: the router is late for nobody.
+# A real-time priority, so that no other process delays the router.
 ROUTER_LEVEL = 40
 Report = dict[str, Any]
 

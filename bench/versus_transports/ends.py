@@ -31,7 +31,7 @@ class FailedError(Exception):
 
 @dataclass(frozen=True)
 class Cost:
-    """What one end used."""
+    """The CPU time and memory of one endpoint."""
 
     cpu_s: float
     peak_bytes: int
@@ -39,7 +39,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What both ends printed and used, and what the machine did meanwhile."""
+    """Output and cost of both endpoints, and the load of the machine meanwhile."""
 
     client_output: str
     server_output: str

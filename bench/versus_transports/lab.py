@@ -32,7 +32,7 @@ ADDRESSES = {"sender": "10.231.0.1", "receiver": "10.231.0.2"}
 
 @dataclass(frozen=True)
 class Traffic:
-    """What has arrived at the receiver's device: with offloads, a super-packet is one."""
+    """Packets and bytes received by the receiver's NIC; with offloads, a super-packet is one."""
 
     packets: int
     bytes: int

@@ -1,4 +1,4 @@
-"""What the machine is, and what it does during a measurement besides the two programs."""
+"""The machine, and its load by other programs during a measurement."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Meanwhile:
     """How processor time was spent during a measurement.
 
     Attributes:
-        kernel_s: by the kernel, charged to no program: its threads and interrupts. On a busy
-            machine others have their part in it.
-        others: share of the machine's time that other programs used.
-        stolen: share that the machine did not have, because its host gave it to others.
+        kernel_s: CPU time of kernel threads and interrupts, charged to no program. On a busy
+            machine other programs cause some of it.
+        others: share of CPU time that other programs used.
+        stolen: share of CPU time that the hypervisor gave to other machines.
 
     """
 

@@ -15,17 +15,17 @@ GIGA = 1e9
 
 @dataclass(frozen=True)
 class Record:
-    """What is not measured is absent.
+    """One measurement; a value that was not measured is absent.
 
     Attributes:
         transport, how, offloads, loss: the parameters.
-        gbit_s: goodput, as the receiver saw it.
-        gigabytes: how much that was.
-        lost: share of what was sent and did not arrive, where it need not.
-        packet_bytes: mean size of what crossed the link towards the receiver.
-        sender_cpu_s, receiver_cpu_s, kernel_cpu_s: processor time of both programs, and of the
-            kernel besides them.
-        sender_bytes, receiver_bytes: memory at its peak.
+        gbit_s: goodput at the receiver.
+        gigabytes: the data received.
+        lost: share of the data lost, for an unreliable transport.
+        packet_bytes: mean size of packets on the link towards the receiver.
+        sender_cpu_s, receiver_cpu_s, kernel_cpu_s: CPU time of each program, and of the kernel
+            outside both.
+        sender_bytes, receiver_bytes: peak memory.
         pings, p50_us, p99_us: of round trips, and how many they were.
         others, stolen: shares of the machine's time that went elsewhere.
         failure: why nothing came out.

@@ -90,7 +90,7 @@ def median(values: Iterable[float | None]) -> float:
 def goodput(group: list[Record]) -> str:
     """Return the median with its extremes."""
     values = [one.gbit_s for one in group if one.gbit_s is not None]
-    # Of slow ones two digits that count, of fast ones as many behind the point.
+    # Low rates have two significant digits, high ones two decimals.
     digits = 2 if median(values) >= 1 else 3
     shown = f"{median(values):.{digits}f}"
     if len(values) > 1:

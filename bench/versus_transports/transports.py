@@ -27,11 +27,11 @@ PASSPHRASE = {"PEER_PASSPHRASE": "a passphrase of this benchmark"}
 
 @dataclass(frozen=True)
 class Goodput:
-    """What arrived: bytes of the application, and how long that took the receiver.
+    """Application bytes that arrived, and the time they took at the receiver.
 
     Attributes:
         bytes, seconds: from the first byte to the last.
-        sent: what the sender sent where not all must arrive.
+        sent: bytes sent, where a transport may lose some.
 
     """
 
@@ -54,11 +54,11 @@ class Transport:
     """A transport: its words for the server and for either client.
 
     Attributes:
-        name: in the tables.
-        part: what is built for it.
-        user_space: whether it is compared as one; the kernel's own are not.
-        reliable: whether it delivers what is sent.
-        losses: whether it is measured under losses too.
+        name: its name in the tables.
+        part: the program to build for it.
+        user_space: whether it runs in user space, not in the kernel.
+        reliable: whether it delivers all data.
+        losses: whether it is measured with losses too.
 
     """
 

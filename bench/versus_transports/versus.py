@@ -32,11 +32,11 @@ class Plan:
     """How much is measured.
 
     Attributes:
-        seconds, pings: of one measurement.
-        repeats: of each.
-        patience_s, patience_lossy_s: for a transport to deliver what it has taken in when its time
-            is over.
-        budget_s: for all of them; nothing is begun after it.
+        seconds, pings: length of one measurement.
+        repeats: measurements of each transport.
+        patience_s, patience_lossy_s: time to deliver buffered data after the measurement, without
+            and with losses.
+        budget_s: total time; no measurement begins after it.
 
     """
 
@@ -54,7 +54,7 @@ QUICK = Plan(seconds=2, pings=5_000, repeats=1, patience_s=10, patience_lossy_s=
 
 @dataclass(frozen=True)
 class Setting:
-    """What is done, and over which path."""
+    """A traffic pattern and a path."""
 
     how: str
     offloads: bool

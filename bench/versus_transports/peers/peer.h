@@ -1,12 +1,12 @@
-// What the peers of this benchmark have in common: their command line, what flows, what they report.
+// The common part of this benchmark's peers: command line, traffic, reports.
 //
 //   PEER serve ADDRESS PORT          prints "ready", serves one connection, reports what it received
 //   PEER send ADDRESS PORT SECONDS   sends as fast as it can
 //   PEER ping ADDRESS PORT COUNT     64 bytes there and back, one after the other, for 4 s at most
 //
-// A transport is a class with Listen, Accept, Connect, Send (all of it), Receive (what there is) and Close.
-// The first byte of a connection selects the test. Data come in blocks whose first byte tells the last
-// one from the others; the receiver answers that with one byte, so that everything counted was delivered.
+// A transport is a class with Listen, Accept, Connect, Send (all bytes), Receive (available bytes) and Close.
+// The first byte of a connection selects the test. The first byte of each block marks the last one, which
+// the receiver acknowledges with one byte. So every counted byte was delivered.
 // Leaves out: several connections, IPv6.
 
 #pragma once

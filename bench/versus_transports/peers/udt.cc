@@ -1,7 +1,7 @@
 // The UDT library 4.11 (Debian: libudt-dev) as a peer: one stream, its default congestion control.
 //
-// Buffers are the library's defaults (12 MB in each direction, a window of 25,600 packets); its sockets ask for as
-// much as ours do, and get what net.core.rmem_max allows.
+// Buffers are the library's defaults: 12 MB in each direction, a window of 25,600 packets. Its socket buffers
+// are DCUDP's, up to net.core.rmem_max.
 
 #include <udt/udt.h>
 

@@ -1,7 +1,7 @@
 //! Where to listen and whom to call, and when that is safe without a key.
 //!
-//! One rule for both: this machine itself (loopback) is free; any other address needs `--key-file`, or
-//! `--insecure` from a user who knows that everybody on the path can read, change and send.
+//! Client and server have one rule. Loopback addresses need no protection. Any other address needs
+//! `--key-file`, or `--insecure`, which lets everybody on the path read, change and forge packets.
 
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -61,21 +61,21 @@ impl HostPort {
     }
 }
 
-/// What protects a connection.
+/// The protection of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protection {
     /// A key.
     Key,
-    /// Nothing, and the user said so.
+    /// None, as the user chose.
     Insecure,
-    /// Nothing was said.
-    Unsaid,
+    /// Neither option was given.
+    Unspecified,
 }
 
 impl Protection {
     /// Refuses an address that others can reach, unless that is safe or was asked for.
     pub fn check(self, address: SocketAddr) -> Result<(), Failure> {
-        if self != Self::Unsaid || address.ip().to_canonical().is_loopback() {
+        if self != Self::Unspecified || address.ip().to_canonical().is_loopback() {
             return Ok(());
         }
         Err(Failure::Input(format!(
@@ -149,7 +149,11 @@ mod tests {
         ];
         for (addresses, free) in [(&here[..], true), (&away[..], false)] {
             for address in addresses.iter().map(|text| text.parse().unwrap()) {
-                assert_eq!(Protection::Unsaid.check(address).is_ok(), free, "{address}");
+                assert_eq!(
+                    Protection::Unspecified.check(address).is_ok(),
+                    free,
+                    "{address}"
+                );
                 assert!(Protection::Insecure.check(address).is_ok());
                 assert_eq!(Protection::Insecure.is_open(address), !free);
                 assert!(Protection::Key.check(address).is_ok());

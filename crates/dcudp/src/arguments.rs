@@ -1,4 +1,4 @@
-//! What can be typed behind `dcudp`.
+//! The command line of `dcudp`.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use crate::protocol::{MAX_BENCH_MILLIS, MAX_PING, Name};
 #[derive(Debug, Parser)]
 #[command(name = "dcudp", version, max_term_width = 100, after_help = EXAMPLES)]
 pub struct Arguments {
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
     /// Tell more on standard error; twice, everything.
@@ -81,12 +81,12 @@ pub struct LinkArguments {
 }
 
 impl LinkArguments {
-    /// What protects it, in one word.
+    /// The protection that the options select.
     pub const fn protection(&self) -> Protection {
         match (&self.key_file, self.insecure) {
             (Some(_), _) => Protection::Key,
             (None, true) => Protection::Insecure,
-            (None, false) => Protection::Unsaid,
+            (None, false) => Protection::Unspecified,
         }
     }
 }

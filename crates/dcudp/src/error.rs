@@ -19,15 +19,15 @@ pub const INTERRUPTED: u8 = 130;
 /// Why not.
 #[derive(Debug, Error)]
 pub enum Failure {
-    /// What the user gave cannot be right.
+    /// Invalid input of the user.
     #[error("{0}")]
     Input(String),
-    /// Something here failed; the code is what the peer is told.
+    /// A failure of this endpoint; the code is sent to the peer.
     #[error("{words}")]
     Here {
         /// For the peer.
         code: ErrorCode,
-        /// What happened.
+        /// The message.
         words: String,
     },
     /// The peer reports that something failed there.

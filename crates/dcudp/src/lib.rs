@@ -69,7 +69,7 @@ fn complete(status: u8) -> u8 {
     status
 }
 
-/// What the libraries trace, on standard error.
+/// Writes the trace of the libraries to standard error.
 fn trace(verbose: u8) {
     let level = match verbose {
         0 => return,

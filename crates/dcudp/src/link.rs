@@ -31,7 +31,7 @@ const ABORT: Duration = Duration::from_secs(1);
 const USUAL_MTU: u32 = 1500;
 /// After this many times nothing came of what was sent or requested again.
 const STALLED: u64 = 10;
-/// What every path of IPv6 takes (RFC 8200, section 5).
+/// The minimum MTU of an IPv6 path (RFC 8200, section 5).
 const SMALL_MTU: u32 = 1280;
 /// Peers that may wait to be accepted.
 const BACKLOG: usize = 128;
@@ -41,7 +41,7 @@ const LEAVING: usize = 16;
 /// A connection to a server.
 pub struct Link {
     endpoint: Endpoint,
-    /// Of the largest IP packet asked for.
+    /// The error of a maximum packet size that is too small.
     packet_size: u32,
     /// For statistics.
     pub connection: Connection,
@@ -165,14 +165,14 @@ impl Link {
         ));
     }
 
-    /// Says good-bye, and waits a while for that to arrive.
+    /// Closes the connection, and waits a while until the peer has received that.
     pub async fn close(self) {
-        // What had to arrive was confirmed before; the peer forgets a connection that ends in silence.
+        // Transfers were confirmed before; the peer drops a connection that falls silent.
         timeout(LINGER, self.connection.close()).await.ok();
         timeout(LINGER, self.endpoint.close()).await.ok();
     }
 
-    /// Gives up what was begun, and waits a moment for the peer to hear of it.
+    /// Aborts the connection, and waits a moment until the peer has received that.
     pub async fn abort(self) {
         self.connection.abort();
         timeout(ABORT, self.endpoint.close()).await.ok();

@@ -1,10 +1,12 @@
-//! The places of a server: how many connections it serves at a time, of them how many from one address,
-//! and which one has to leave for another.
+//! The places of a server: limits on its connections in total and per address, and the choice of the
+//! connection that is evicted.
 //!
-//! A connection is idle while no file and no measurement is under way; pings are no work. A newcomer
-//! that finds no place left, or no more of its address's share, takes that of the connection which has
-//! been idle longest. Leaves out: a queue (who is refused comes again), and how fast a transfer is: one
-//! that is under way keeps its place, and the share bounds how many of them one address has.
+//! A connection is idle while it has no transfer and no measurement; pings do not count. A new connection
+//! without a free place, in total or in the share of its address, takes the place of the connection that
+//! has been idle longest.
+//!
+//! Leaves out: a queue (a refused client tries again); the speed of transfers (an active one keeps its
+//! place, within its address's share).
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;

@@ -1,4 +1,4 @@
-//! What a client requests: one file there, or one file here.
+//! A client's requests: it sends or receives one file.
 
 use std::fs::File;
 
@@ -10,7 +10,7 @@ use crate::error::Failure;
 use crate::protocol::{Channel, Frame, Name, unexpected};
 use crate::transfer::{Moved, receive_file, send_file};
 
-/// What becomes of another file that has the name.
+/// The treatment of an existing file of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
     /// It stays.

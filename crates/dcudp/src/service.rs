@@ -15,7 +15,7 @@ use crate::protocol::{BenchDirection, BenchRequest, Channel, ErrorCode, Frame, N
 use crate::terminal::note;
 use crate::transfer::{Moved, on_disk, receive_file, send_file};
 
-/// What a server does beside answering pings.
+/// The service of a server. Every server also answers pings.
 pub enum Service {
     /// Files of a directory.
     Files {
@@ -131,7 +131,7 @@ where
     Ok(work.note(peer, moved, started.elapsed()))
 }
 
-/// What is done with a file, for the notes of the server.
+/// The operation on a file, for the log of the server.
 struct Work {
     done: &'static str,
     not_done: &'static str,

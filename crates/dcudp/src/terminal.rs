@@ -1,7 +1,7 @@
-//! What a person reads: lines, warnings, sizes, progress.
+//! Terminal output: results, warnings, sizes, progress.
 //!
-//! Results go to standard output, everything else to standard error. A reader that went away (a closed
-//! pipe) is no error. What comes from a peer is made plain before it is shown.
+//! Results go to standard output, everything else to standard error. A closed pipe is no
+//! error. Control characters in text from a peer are replaced before it is shown.
 
 use std::fmt::{self, Display};
 use std::io::{self, ErrorKind, IsTerminal, Write, stderr, stdout};
@@ -34,7 +34,7 @@ pub fn output_is_whole() -> bool {
     !INCOMPLETE.load(Ordering::Relaxed)
 }
 
-/// A line beside the result.
+/// A line on standard error.
 pub fn note(line: impl Display) {
     writeln!(stderr().lock(), "{line}").ok();
 }
@@ -124,7 +124,7 @@ pub fn bits_per_second_lossy(bytes: u64, time: Duration) -> f64 {
 
 /// Three digits, or the whole number of the smallest unit.
 fn scaled(value: f64, units: &[Unit]) -> String {
-    // What would be printed as 1000 of a unit is 1 of the next.
+    // A value that would round to 1000 of a unit is 1 of the next.
     let found = units.iter().find(|unit| value / unit.factor >= 0.9995);
     let Some(Unit { name, factor }) = found.or(units.last()) else {
         return value.to_string();

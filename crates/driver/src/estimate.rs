@@ -32,12 +32,12 @@ type ByLink = BTreeMap<usize, Delays>;
 struct Stop<'a>(&'a AtomicBool);
 
 impl Overseer for Stop<'_> {
-    fn goes_on(&self, _: Time) -> bool {
+    fn continues(&self, _: Time) -> bool {
         !self.0.load(Ordering::Relaxed)
     }
 }
 
-/// Decomposes a scenario on `threads` threads. Of each class of equal links at most about `per_class` are
+/// Decomposes a scenario on `threads` threads. At most about `per_class` links of each class are
 /// simulated; all of them, if that is absent.
 pub fn take_apart(
     scenario: &Scenario,

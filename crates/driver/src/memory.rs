@@ -1,7 +1,7 @@
 //! The free memory of this process, and the claims of its runs.
 //!
-//! Free memory is the least of the system's, the control groups', and the room in the address space
-//! (Linux; elsewhere it is unknown, and nothing is refused). Runs of one process share it. Each claims
+//! Free memory is the minimum of the system's, the control groups' and the address space's. It is known on
+//! Linux alone; elsewhere nothing is refused. Runs of one process share it. Each claims
 //! the growth of its records and tables. If that exceeds the free memory, the run with the largest
 //! claim ends, so that the others may continue. Leaves out: swap, which would make a run a hundred times slower.
 

@@ -271,7 +271,7 @@ fn simulate(
         part,
         mut budget,
     } = process;
-    let mut goes_on = true;
+    let mut continues = true;
     let others = || (0..barrier.slots.len()).filter(|other| *other != own);
     let mut all = Vec::new();
     for round in 1.. {
@@ -279,7 +279,7 @@ fn simulate(
         let progress = part.hand_over(|to, messages| {
             std::mem::swap(&mut *barrier.messages(parity, own, to), messages);
         });
-        let ends = own == 0 && !overseer.goes_on(progress.clock);
+        let ends = own == 0 && !overseer.continues(progress.clock);
         let published = &barrier.slots[own].published[parity];
         published.store_progress(progress);
         published.ends.store(ends, Ordering::Relaxed);
@@ -292,12 +292,12 @@ fn simulate(
         all.clear();
         let published = barrier.slots.iter().map(|slot| &slot.published[parity]);
         all.extend(published.map(Published::progress));
-        if goes_on
+        if continues
             && barrier.slots[0].published[parity]
                 .ends
                 .load(Ordering::Relaxed)
         {
-            goes_on = false;
+            continues = false;
             until = all
                 .iter()
                 .fold(Time::ZERO, |last, part| last.max(part.clock))
@@ -306,7 +306,7 @@ fn simulate(
         let goes_further = part.run_window(&all, until, MAX_EVENTS)?;
         budget.check(part)?;
         if !goes_further {
-            return Ok(goes_on);
+            return Ok(continues);
         }
     }
     unreachable!("there is always another round")

@@ -30,7 +30,7 @@ impl Control {
 }
 
 impl Overseer for Control {
-    fn goes_on(&self, now: Time) -> bool {
+    fn continues(&self, now: Time) -> bool {
         self.simulated_ps.store(now.as_ps(), Ordering::Relaxed);
         !self.cancel.load(Ordering::Relaxed)
     }

@@ -2,11 +2,12 @@
 //!
 //! The links of a class have the same rate, delay and distance from hosts, and the same disciplines at their ports.
 //! Where not all of a class are simulated, its links are sorted by the bytes that cross them,
-//! and divided into clusters that carry about the same. Many quiet links are one cluster, a busy one is
-//! one by itself. The middle link of a cluster is simulated, and if none of these has flows at one
-//! of the kinds of ports, the busiest of that kind. The NSDI paper (section 3.5) clusters links whose
-//! sizes, gaps and loads differ by less than thresholds. With some hundred flows of a heavy-tailed distribution on
-//! each link, no two links are that close.
+//! and divided into clusters that carry about the same. Many quiet links form one cluster; a busy one is
+//! a cluster by itself. The median link of a cluster is simulated. If none of these has flows at a kind of
+//! ports, the busiest link of that kind is simulated too.
+//!
+//! The NSDI paper (section 3.5) clusters links whose sizes, gaps and loads differ by less than thresholds.
+//! Links with some hundred flows of a heavy-tailed distribution are never that close.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -87,8 +88,8 @@ impl Clusters {
         }
         let load = |link: usize| carried[link][0] + carried[link][1];
         let chosen = members.into_iter().map(|links| match per_class {
-            Some(most) if links.len() > most => {
-                let mut chosen = middles(links.clone(), most, load);
+            Some(max) if links.len() > max => {
+                let mut chosen = middles(links.clone(), max, load);
                 add_ports(&mut chosen, &links, &carried, &ports);
                 chosen
             }
@@ -169,21 +170,21 @@ fn add_ports(
     }
 }
 
-/// Divides links into clusters with about equal sums of the load of each link plus the mean load of all.
-/// Returns the middle link of each cluster with its number of links.
-fn middles(mut links: Vec<usize>, most: usize, load: impl Fn(usize) -> u64) -> Vec<(usize, u64)> {
+/// Divides links into at most `limit` clusters with about equal sums of weights: the load of a link plus the mean
+/// load of all. Returns the middle link of each cluster with its number of links.
+fn middles(mut links: Vec<usize>, limit: usize, load: impl Fn(usize) -> u64) -> Vec<(usize, u64)> {
     links.sort_by_key(|&link| (load(link), link));
     let carried: u128 = links.iter().map(|&link| u128::from(load(link))).sum();
     let count = links.len() as u128;
     // Both as multiples, so that the mean is whole.
     let total = 2 * count * carried;
-    let mut clusters: Vec<Vec<usize>> = vec![Vec::new(); most];
+    let mut clusters: Vec<Vec<usize>> = vec![Vec::new(); limit];
     let mut before = 0_u128;
     for link in links {
         let own = count * u128::from(load(link)) + carried;
         // The cluster in which the middle of its share lies.
-        let cluster = (2 * before + own) * most as u128 / (2 * total);
-        clusters[(cluster as usize).min(most - 1)].push(link);
+        let cluster = (2 * before + own) * limit as u128 / (2 * total);
+        clusters[(cluster as usize).min(limit - 1)].push(link);
         before += own;
     }
     let full = clusters.iter().filter(|links| !links.is_empty());

@@ -1,7 +1,7 @@
 //! From delays at links to completion times: ideal time + extra time in the fluid + delays along the path.
 //!
-//! A flow has its own delay at each link that was simulated. At any other it gets that of a flow of about
-//! its size in the same situation, drawn at random (after section 3.4 of the NSDI paper).
+//! A flow has its own delay at each simulated link. At any other link it gets the delay of a random flow of
+//! about its size in the same situation (after section 3.4 of the NSDI paper).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -95,9 +95,9 @@ impl<'a> Combination<'a> {
     fn took(&self, flow: usize, ideal: Span) -> Option<Span> {
         let mut took = ideal.as_ps().cast_signed();
         let Decomposition { whole, paces } = self.decomposition;
-        let holds = paces.holds();
-        if let Some(hop) = holds.timed_at(flow) {
-            let elsewhere = holds.forth(whole, FlowAtHop { flow, hop });
+        let bottlenecks = paces.bottlenecks();
+        if let Some(hop) = bottlenecks.timed_at(flow) {
+            let elsewhere = bottlenecks.forward_wait(whole, FlowAtHop { flow, hop });
             let known = paces.longer(flow) + elsewhere;
             took = took.saturating_add(self.delay(flow, hop)?);
             took = took.saturating_add_unsigned(known.as_ps());

@@ -5,8 +5,8 @@
 //! one host are counted only at the host's own link, not at every link that they share. A flow that arrives
 //! at its own pace, or shares its host with no other during its time, is alone in the second run.
 //!
-//! A flow with a bottleneck is timed around a single link. Its delay there is the difference between the
-//! first run and the flow alone, minus its extra time in the fluid; at other links it has none.
+//! A flow with a bottleneck is timed around a single link, and has no delay at others. The delay is the
+//! difference between the first run and the flow alone, minus its extra time in the fluid.
 
 use std::collections::BTreeMap;
 
@@ -50,7 +50,7 @@ pub(super) fn delays(
         alone: Alone::new(whole, link),
         of_flows: vec![None; visits.len()],
     };
-    let done = site.time_held(overseer)? && site.wait_for_others(overseer)?;
+    let done = site.time_bottlenecked(overseer)? && site.wait_for_others(overseer)?;
     let of_flows = site.of_flows;
     Ok(done.then_some(Delays {
         of_flows,
@@ -71,9 +71,9 @@ struct Site<'a> {
 
 impl Site<'_> {
     /// The delays of flows with a bottleneck; `false` if the overseer ended it.
-    fn time_held(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
+    fn time_bottlenecked(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
         for (place, visit) in self.visits.iter().enumerate() {
-            let Some(timed) = self.paces.holds().timed_at(visit.flow) else {
+            let Some(timed) = self.paces.bottlenecks().timed_at(visit.flow) else {
                 continue;
             };
             let arrived = self.arrived[place];
@@ -87,38 +87,38 @@ impl Site<'_> {
             self.of_flows[place] =
                 both.map(|(with, alone)| difference(with, visit.at + alone).saturating_sub(longer));
         }
-        Ok(self.goes_on(overseer))
+        Ok(self.continues(overseer))
     }
 
     /// The delays of all other flows.
     fn wait_for_others(&mut self, overseer: &impl Overseer) -> Result<bool, RunError> {
         let meets = meets(self.visits, self.arrived);
         for group in groups(self.whole, self.link, self.visits, self.arrived) {
-            let is_held = |place: usize| {
-                let timed = self.paces.holds().timed_at(self.visits[place].flow);
+            let is_bottlenecked = |place: usize| {
+                let timed = self.paces.bottlenecks().timed_at(self.visits[place].flow);
                 timed.is_some()
             };
-            let asked: Vec<usize> = group
+            let waiting: Vec<usize> = group
                 .iter()
                 .copied()
-                .filter(|&place| !is_held(place))
+                .filter(|&place| !is_bottlenecked(place))
                 .collect();
             if let [place] = group[..]
                 && self.visits[place].pace.is_some()
                 && !meets[place]
-                && !asked.is_empty()
+                && !waiting.is_empty()
             {
                 self.of_flows[place] = self.arrived[place].map(|_| 0);
-            } else if !asked.is_empty() {
+            } else if !waiting.is_empty() {
                 let without = self.without_others(&group, overseer)?;
-                for place in asked {
+                for place in waiting {
                     let at = group.iter().position(|&member| member == place);
                     let without = without[at.expect("it is one of the group")];
                     let both = self.arrived[place].zip(without);
                     self.of_flows[place] = both.map(|(with, without)| difference(with, without));
                 }
             }
-            if !self.goes_on(overseer) {
+            if !self.continues(overseer) {
                 return Ok(false);
             }
         }
@@ -142,8 +142,8 @@ impl Site<'_> {
         Ok(ran.map_or_else(|| vec![None; group.len()], |ran| ran.arrived))
     }
 
-    fn goes_on(&self, overseer: &impl Overseer) -> bool {
-        overseer.goes_on(Time::ZERO + self.whole.scenario.duration())
+    fn continues(&self, overseer: &impl Overseer) -> bool {
+        overseer.continues(Time::ZERO + self.whole.scenario.duration())
     }
 }
 
@@ -173,7 +173,7 @@ fn visits<'a>(
             elsewhere: if here.hop == 0 && rates.is_none() {
                 Span::ZERO
             } else {
-                paces.holds().round(whole, here)
+                paces.bottlenecks().round_trip_wait(whole, here)
             },
         }
     });

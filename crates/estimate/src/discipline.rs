@@ -6,8 +6,8 @@
 //! flow as long, and marks as early.
 //!
 //! Leaves out: oscillations of the queue. RED's average needs as many packets to move as at the whole port. Where
-//! losses are the only signal, the queue depends on the time that a port is full, and on the windows
-//! before, which are unknown here. In a fair queue flows wait for themselves.
+//! losses are the only signal, the queue depends on the time that a port is full and on earlier windows,
+//! both unknown here. In a fair queue flows wait for themselves.
 
 use incastle_engine::network::LinkConfig;
 use incastle_queueing::{
@@ -158,14 +158,12 @@ fn part(amount: Amount, share: f64, full_packet: Bytes) -> Amount {
 }
 
 /// An amount that is above another of the same unit.
-fn above(least: Amount, amount: Amount) -> Amount {
-    match (least, amount) {
-        (Amount::Packets(least), Amount::Packets(packets)) => {
-            Amount::Packets(packets.max(least + Packets::new(1)))
+fn above(min: Amount, amount: Amount) -> Amount {
+    match (min, amount) {
+        (Amount::Packets(min), Amount::Packets(packets)) => {
+            Amount::Packets(packets.max(min + Packets::new(1)))
         }
-        (Amount::Bytes(least), Amount::Bytes(bytes)) => {
-            Amount::Bytes(bytes.max(least + Bytes::new(1)))
-        }
+        (Amount::Bytes(min), Amount::Bytes(bytes)) => Amount::Bytes(bytes.max(min + Bytes::new(1))),
         _ => unreachable!("a checked discipline has one unit"),
     }
 }

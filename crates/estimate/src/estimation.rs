@@ -46,7 +46,7 @@ pub struct Estimation {
 }
 
 impl Estimation {
-    /// Decomposes a scenario. Of each class of equal links at most about `per_class` are simulated; all of them,
+    /// Decomposes a scenario. At most about `per_class` links of each class are simulated; all of them,
     /// if that is absent.
     pub fn new(
         scenario: &Scenario,

@@ -2,10 +2,10 @@
 //!
 //! D. Bertsekas, R. Gallager, "Data Networks", 2nd edition, section 6.5.2: rates are max-min fair if each
 //! flow has a full link on which no flow is faster. So a full link has a level, the rate of
-//! its bottlenecked flows, and a flow's rate is the least level on its path. When a flow arrives or leaves,
-//! the levels of its links are computed again, then those of links that depend on them, and so on until
-//! none changes (in the manner of A. Charny, D. Clark, R. Jain, "Congestion control with explicit rate
-//! indication", ICC 1995). A change of a level by less than `TOLERANCE` is not carried further.
+//! its bottlenecked flows, and a flow's rate is the minimum level on its path. When a flow arrives or leaves,
+//! the levels of its links are computed again, then those that depend on them, until none changes.
+//! (After A. Charny, D. Clark, R. Jain, "Congestion control with explicit rate indication", ICC 1995.) A
+//! change of a level by less than `TOLERANCE` is not propagated.
 //!
 //! Leaves out: packets, queues, round trips, slow start, and the rest of congestion control.
 
@@ -22,14 +22,14 @@ const ROUNDING: f64 = 1e-9;
 
 /// The maximum number of links checked per event and link of the flow that arrived or left. No event has come
 /// near it; it ensures that rounding cannot make levels oscillate for ever.
-const LOOKS: usize = 1024;
+const MAX_CHECKS: usize = 1024;
 
 /// A flow that arrives.
 pub(super) struct Stream {
     /// On the wire.
     pub(super) bits: f64,
     /// Its rate when it is alone.
-    pub(super) most: f64,
+    pub(super) rate_alone: f64,
     /// The links on its path.
     pub(super) path: Vec<u32>,
 }
@@ -37,14 +37,14 @@ pub(super) struct Stream {
 /// The rates that the links on its path leave a flow. Separate from `Active`, because all levels are computed
 /// from them, again and again.
 #[derive(Clone, Copy)]
-struct Left {
-    /// The least level on the path, at most the flow's rate when it is alone.
-    least: f64,
-    /// The same without the link of the least level.
+struct Available {
+    /// The minimum level on the path, at most the flow's rate when it is alone.
+    min: f64,
+    /// The same without the link of the minimum level.
     second: f64,
     /// The flow's rate when it is alone.
-    most: f64,
-    /// The link of the least level.
+    rate_alone: f64,
+    /// The link of the minimum level.
     at: u32,
     /// Links on its path.
     hops: u16,
@@ -82,7 +82,7 @@ pub(super) struct Fluid {
     members: Vec<Vec<u32>>,
     /// By slot.
     flows: Vec<Active>,
-    lefts: Vec<Left>,
+    available: Vec<Available>,
     /// By slot, `longest` each.
     paths: Vec<u32>,
     longest: usize,
@@ -98,12 +98,12 @@ pub(super) struct Fluid {
 }
 
 /// An active flow, and its possible bottlenecks.
-pub(super) struct Sight<'a> {
+pub(super) struct FlowView<'a> {
     pub(super) flow: usize,
     /// Its slot among the active flows, which others use after it.
     pub(super) slot: usize,
     /// Its rate when it is alone.
-    pub(super) most: f64,
+    pub(super) rate_alone: f64,
     /// Its rate.
     pub(super) rate: f64,
     /// The links on its path.
@@ -111,7 +111,7 @@ pub(super) struct Sight<'a> {
     links: &'a [Link],
 }
 
-impl Sight<'_> {
+impl FlowView<'_> {
     /// The rate of a link's bottlenecked flows; infinite without any.
     pub(super) fn level(&self, link: u32) -> f64 {
         self.links[link as usize].level
@@ -137,13 +137,13 @@ enum Dependents {
 /// Receives the events of the fluid.
 pub(super) trait Observer {
     /// A level on the flow's path has changed, and with it perhaps its rate or its bottleneck.
-    fn changed(&mut self, now: Time, sight: &Sight<'_>);
+    fn changed(&mut self, now: Time, view: &FlowView<'_>);
 
     /// A link becomes a bottleneck of flows, or ceases to be one.
     fn load_changed(&mut self, now: Time, link: usize, load: Load);
 
     /// A flow is complete.
-    fn ended(&mut self, now: Time, sight: &Sight<'_>);
+    fn ended(&mut self, now: Time, view: &FlowView<'_>);
 }
 
 impl Fluid {
@@ -159,7 +159,7 @@ impl Fluid {
             capacities,
             members: vec![Vec::new(); count],
             flows: Vec::new(),
-            lefts: Vec::new(),
+            available: Vec::new(),
             paths: Vec::new(),
             longest,
             free: Vec::new(),
@@ -197,14 +197,14 @@ impl Fluid {
                 self.departures.push(Reverse(place));
                 continue;
             }
-            self.leave(slot);
-            observer.ended(at, &self.sight(slot));
+            self.depart(slot);
+            observer.ended(at, &self.view(slot));
             self.settle(at, observer);
         }
     }
 
     /// A flow arrives; flows that are complete before have been removed.
-    pub(super) fn come(
+    pub(super) fn arrive(
         &mut self,
         now: Time,
         flow: u32,
@@ -214,13 +214,13 @@ impl Fluid {
         let slot = self.free_slot();
         let place = slot as usize;
         self.flows[place] = Active::new(now, flow, stream.bits);
-        self.lefts[place] = Left::new(stream.most, stream.path.len());
+        self.available[place] = Available::new(stream.rate_alone, stream.path.len());
         self.paths[place * self.longest..][..stream.path.len()].copy_from_slice(&stream.path);
-        self.see(slot);
+        self.read_levels(slot);
         self.touched.push(slot);
         for &link in &stream.path {
             self.members[link as usize].push(slot);
-            self.links[link as usize].spare -= self.lefts[place].besides(link);
+            self.links[link as usize].spare -= self.available[place].without(link);
             self.recheck(link);
         }
         self.settle(now, observer);
@@ -230,23 +230,23 @@ impl Fluid {
         self.free.pop().unwrap_or_else(|| {
             let slot = self.flows.len() as u32;
             self.flows.push(Active::new(Time::ZERO, 0, 0.0));
-            self.lefts.push(Left::new(0.0, 0));
+            self.available.push(Available::new(0.0, 0));
             self.paths.resize(self.paths.len() + self.longest, 0);
             slot
         })
     }
 
-    fn leave(&mut self, slot: u32) {
+    fn depart(&mut self, slot: u32) {
         // No departure is at that time.
         self.flows[slot as usize].queued = Time::NEVER;
         self.free.push(slot);
-        for hop in 0..usize::from(self.lefts[slot as usize].hops) {
+        for hop in 0..usize::from(self.available[slot as usize].hops) {
             let link = self.paths[slot as usize * self.longest + hop];
             let members = &mut self.members[link as usize];
             let place = members.iter().position(|&other| other == slot);
             members.swap_remove(place.expect("it is a member of its links"));
             let port = &mut self.links[link as usize];
-            port.spare += self.lefts[slot as usize].besides(link);
+            port.spare += self.available[slot as usize].without(link);
             if members.is_empty() {
                 // Sums of rounded rates do not return to zero by themselves.
                 port.spare = room(self.capacities[link as usize]);
@@ -260,31 +260,32 @@ impl Fluid {
 
     fn path(&self, slot: u32) -> &[u32] {
         let slot = slot as usize;
-        &self.paths[slot * self.longest..][..usize::from(self.lefts[slot].hops)]
+        &self.paths[slot * self.longest..][..usize::from(self.available[slot].hops)]
     }
 
-    fn sight(&self, slot: u32) -> Sight<'_> {
-        Sight {
+    fn view(&self, slot: u32) -> FlowView<'_> {
+        FlowView {
             flow: self.flows[slot as usize].flow as usize,
             slot: slot as usize,
-            most: self.lefts[slot as usize].most,
-            rate: self.lefts[slot as usize].least,
+            rate_alone: self.available[slot as usize].rate_alone,
+            rate: self.available[slot as usize].min,
             path: self.path(slot),
             links: &self.links,
         }
     }
 
     /// Stores the levels on a flow's path.
-    fn see(&mut self, slot: u32) {
-        let left = &mut self.lefts[slot as usize];
-        let path = &self.paths[slot as usize * self.longest..][..usize::from(left.hops)];
-        (left.least, left.second, left.at) = (left.most, left.most, u32::MAX);
+    fn read_levels(&mut self, slot: u32) {
+        let available = &mut self.available[slot as usize];
+        let path = &self.paths[slot as usize * self.longest..][..usize::from(available.hops)];
+        (available.min, available.second, available.at) =
+            (available.rate_alone, available.rate_alone, u32::MAX);
         for &link in path {
             let level = self.links[link as usize].level;
-            if level < left.least {
-                (left.least, left.second, left.at) = (level, left.least, link);
+            if level < available.min {
+                (available.min, available.second, available.at) = (level, available.min, link);
             } else {
-                left.second = left.second.min(level);
+                available.second = available.second.min(level);
             }
         }
     }
@@ -298,7 +299,7 @@ impl Fluid {
 
     /// Computes levels until none changes, then the rates of all flows that depend on them.
     fn settle(&mut self, now: Time, observer: &mut impl Observer) {
-        let mut checks = LOOKS * self.stale.len();
+        let mut checks = MAX_CHECKS * self.stale.len();
         while let Some(link) = self.stale.pop_front() {
             self.is_stale[link as usize] = false;
             checks = checks.saturating_sub(1);
@@ -331,14 +332,14 @@ impl Fluid {
             }
         }
         for slot in std::mem::take(&mut self.touched) {
-            let left = &mut self.lefts[slot as usize];
-            left.touched = false;
+            let available = &mut self.available[slot as usize];
+            available.touched = false;
             let active = &mut self.flows[slot as usize];
-            if let Some(end) = active.adapt(now, left.least) {
+            if let Some(end) = active.adapt(now, available.min) {
                 let place = (end, active.flow, slot);
                 self.departures.push(Reverse(place));
             }
-            observer.changed(now, &self.sight(slot));
+            observer.changed(now, &self.view(slot));
         }
     }
 
@@ -358,19 +359,19 @@ impl Fluid {
     /// A level on a flow's path has changed: updates the spare rate of the other links, and queues those whose
     /// level may change with it.
     fn update_path(&mut self, slot: u32, changed: u32, dependents: Dependents) {
-        let before = self.lefts[slot as usize];
+        let before = self.available[slot as usize];
         if !before.touched {
-            self.lefts[slot as usize].touched = true;
+            self.available[slot as usize].touched = true;
             self.touched.push(slot);
         }
-        self.see(slot);
-        let now = self.lefts[slot as usize];
+        self.read_levels(slot);
+        let now = self.available[slot as usize];
         if before.is_same(&now) {
             return;
         }
         for hop in 0..usize::from(now.hops) {
             let link = self.paths[slot as usize * self.longest + hop];
-            let (before, after) = (before.besides(link), now.besides(link));
+            let (before, after) = (before.without(link), now.without(link));
             if link == changed || before.to_bits() == after.to_bits() {
                 continue;
             }
@@ -392,7 +393,7 @@ impl Fluid {
     fn level(&mut self, link: u32) -> f64 {
         self.demands.clear();
         let members = self.members[link as usize].iter();
-        let demands = members.map(|&slot| self.lefts[slot as usize].besides(link));
+        let demands = members.map(|&slot| self.available[slot as usize].without(link));
         self.demands.extend(demands);
         level(self.capacities[link as usize], &mut self.demands)
     }
@@ -403,30 +404,30 @@ fn room(capacity: f64) -> f64 {
     capacity * (1.0 + TOLERANCE) * (1.0 - ROUNDING)
 }
 
-impl Left {
-    fn new(most: f64, hops: usize) -> Self {
+impl Available {
+    fn new(rate_alone: f64, hops: usize) -> Self {
         Self {
-            least: most,
-            second: most,
-            most,
+            min: rate_alone,
+            second: rate_alone,
+            rate_alone,
             at: u32::MAX,
             hops: u16::try_from(hops).expect("a path has fewer than 65,536 links"),
             touched: true,
         }
     }
 
-    /// Whether `besides` is the same for every link.
+    /// Whether `without` is the same for every link.
     fn is_same(&self, other: &Self) -> bool {
-        let rates = |left: &Self| [left.least, left.second].map(f64::to_bits);
+        let rates = |available: &Self| [available.min, available.second].map(f64::to_bits);
         rates(self) == rates(other) && self.at == other.at
     }
 
-    /// The least level of all links on the path but this one.
-    fn besides(&self, link: u32) -> f64 {
+    /// The minimum level of all links on the path but this one.
+    fn without(&self, link: u32) -> f64 {
         if self.at == link {
             self.second
         } else {
-            self.least
+            self.min
         }
     }
 }

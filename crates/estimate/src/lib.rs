@@ -6,21 +6,31 @@
 //! them. Unlike there, all flows share all links as a fluid first. That gives the pace at which each
 //! flow arrives at a link, and links add only the effects of packets: queues, windows,
 //! losses. A flow with a bottleneck in the fluid is timed around one link, where windows and marks determine its
-//! time; at the others it waits as packets do there. Any other flow waits at each link of its path. Both directions of
-//! a link are simulated together with the ACKs that cross them, and a flow keeps its own delay
+//! time. At other links it waits as packets do there. Any other flow waits at each link of its path. Both
+//! directions of a link are simulated together with the ACKs that cross them. A flow keeps its own delay
 //! wherever its own link was simulated.
 //!
-//! Leaves out: the correlation of queues along one path (waits are added up); shares
-//! that are not max-min fair; the ACKs' own path (they take that of the data, where ECMP would take another of the
-//! same tier); memory of a switch that its other ports use; the scenarios that `suited` refuses.
+//! Leaves out:
 //!
-//! The modules in the order of an estimate: `suited` (can it be estimated), `crossings` (flows by
-//! link), `clusters` (simulated links), `fluid`, `watch` and `paces` (all flows share all
-//! links), `holds` (bottlenecks, and waits elsewhere), then link by link `surroundings`
-//! and `discipline` (the network around a link), `run`, `alone` and `delays` (the delay of each flow there),
-//! and `pools` and `combine`.
+//! - the correlation of queues along one path (waits are added up);
+//! - shares that are not max-min fair;
+//! - the ACKs' path (they follow the data, where ECMP would choose another path of the same tier);
+//! - switch memory that other ports use;
+//! - the scenarios that `suited` refuses.
+//!
+//! The modules in the order of an estimate:
+//!
+//! - `suited`: whether a scenario can be estimated;
+//! - `crossings`: flows by link;
+//! - `clusters`: the simulated links;
+//! - `fluid`, `watch` and `paces`: all flows share all links;
+//! - `bottlenecks`: bottlenecks, and waits elsewhere;
+//! - `surroundings` and `discipline`: the network around one link;
+//! - `run`, `alone` and `delays`: the delay of each flow there;
+//! - `pools` and `combine`: the flow completion times.
 
 mod alone;
+mod bottlenecks;
 mod clusters;
 mod combine;
 mod crossings;
@@ -28,7 +38,6 @@ mod delays;
 mod discipline;
 mod estimation;
 mod fluid;
-mod holds;
 mod paces;
 mod pools;
 mod run;

@@ -3,20 +3,20 @@
 //! A flow with its bottleneck elsewhere arrives at a link more slowly, and queues less there, or not at all. The
 //! NSDI paper lets every sender send at the full rate of its access link towards each link in question.
 //! Where many hosts are busy, or the links above them, that produces queues that do not exist. Here all
-//! flows share all links as a fluid first. At any time the least level of all other links on a flow's path
+//! flows share all links as a fluid first. At any time the minimum level of all other links on a flow's path
 //! is the pace at which it arrives at a link.
 //!
-//! A flow no longer than the initial window is sent before congestion control can act: it
-//! waits in queues, but has no share, and is no part of the fluid.
+//! A flow no longer than the initial window is sent before congestion control can act. It waits in queues,
+//! but is not part of the fluid.
 
 use std::collections::BTreeMap;
 
 use incastle_units::{Bytes, Rate, Span, Time};
 
+use crate::bottlenecks::Bottlenecks;
 use crate::crossings::FlowAtHop;
 use crate::discipline::Discipline;
 use crate::fluid::{Stream, duration};
-use crate::holds::Holds;
 use crate::surroundings::Whole;
 use crate::watch::{LIMITED, Watch};
 
@@ -29,7 +29,7 @@ pub(super) struct Paces {
     longer: Vec<Span>,
     /// By flow and link of its path.
     marks: Vec<u8>,
-    holds: Holds,
+    bottlenecks: Bottlenecks,
     /// By flow: its period among those in which its host sends without a pause.
     periods: Vec<u32>,
     /// By period: its flows.
@@ -58,30 +58,30 @@ impl Paces {
         let mut paces = Self {
             longer,
             marks: watch.marks,
-            holds: Holds::default(),
+            bottlenecks: Bottlenecks::default(),
             periods,
             flows,
             changes: watch.changes,
         };
         let found = (watch.missed, watch.full);
-        paces.holds = Holds::new(whole, found, |flow, link| {
+        paces.bottlenecks = Bottlenecks::new(whole, found, |flow, link| {
             paces.is_shared(whole, flow as u32, link)
         });
         paces
     }
 
     /// The bottlenecks of flows.
-    pub(super) fn holds(&self) -> &Holds {
-        &self.holds
+    pub(super) fn bottlenecks(&self) -> &Bottlenecks {
+        &self.bottlenecks
     }
 
     /// The flow's own part of its bottleneck elsewhere, seen from a link of its path.
     pub(super) fn part(&self, whole: &Whole<'_>, here: FlowAtHop) -> Option<Discipline> {
         let flow = here.flow;
         let stream = whole.stream(flow)?;
-        let alone = duration(stream.bits, stream.most);
+        let alone = duration(stream.bits, stream.rate_alone);
         let rate = stream.bits / (alone + self.longer[flow]).as_secs_lossy();
-        self.holds.part(whole, here, rate)
+        self.bottlenecks.part(whole, here, rate)
     }
 
     /// A flow's time in the fluid minus that alone.
@@ -98,12 +98,12 @@ impl Paces {
     pub(super) fn missed(&self, whole: &Whole<'_>, flow: usize) -> f64 {
         let stack = whole.stack(flow);
         let bits = 8 * stack.wire_size(stack.payload());
-        self.longer[flow].as_secs_lossy() * whole.most(flow) / bits as f64
+        self.longer[flow].as_secs_lossy() * whole.rate_alone(flow) / bits as f64
     }
 
-    /// The paces at which flows arrive at a link that they all cross. Absent where the network around that link has
-    /// all that they meet: all flows of the host at that time cross the link, and no other link but the host's is
-    /// a bottleneck of any.
+    /// The paces at which flows arrive at a link that they all cross. Absent where the network around that link
+    /// contains all that they meet. Then all current flows of the host cross the link, and only the host's link is
+    /// another bottleneck of any.
     pub(super) fn at(&self, whole: &Whole<'_>, link: usize) -> Vec<Option<Rates>> {
         let mut own: BTreeMap<u32, Rates> = BTreeMap::new();
         for &(flow, at, rate) in &self.changes[&link] {
@@ -157,7 +157,7 @@ impl Paces {
 fn lags(whole: &Whole<'_>, ideals: &[Option<Span>]) -> Vec<Option<Span>> {
     let lag = |(flow, ideal): (usize, &Option<Span>)| {
         let stream = whole.stream(flow)?;
-        let alone = duration(stream.bits, stream.most);
+        let alone = duration(stream.bits, stream.rate_alone);
         Some(ideal.map_or(Span::ZERO, |ideal| ideal.saturating_sub(alone)))
     };
     ideals.iter().enumerate().map(lag).collect()
@@ -195,7 +195,7 @@ impl Whole<'_> {
         let wire = self.packets(flow) * stack.wire_size(stack.payload());
         Some(Stream {
             bits: (8 * wire) as f64,
-            most: self.most(flow),
+            rate_alone: self.rate_alone(flow),
             path: self
                 .crossings
                 .path(flow)
@@ -205,7 +205,7 @@ impl Whole<'_> {
     }
 
     /// The rate of a flow that is alone.
-    fn most(&self, flow: usize) -> f64 {
+    fn rate_alone(&self, flow: usize) -> f64 {
         let links = &self.scenario.layout().links;
         let rates = self.crossings.path(flow).map(|step| links[step.link].rate);
         rates.min().expect("a path has links").bits_per_second() as f64
@@ -217,7 +217,7 @@ impl Whole<'_> {
             return Span::ZERO;
         };
         let took = end.saturating_since(self.flows[flow].at + lag);
-        took.saturating_sub(duration(stream.bits, stream.most))
+        took.saturating_sub(duration(stream.bits, stream.rate_alone))
     }
 
     /// The time of a flow's full packets on its host's link.

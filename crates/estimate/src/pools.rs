@@ -5,14 +5,14 @@
 //! full of others. A draw for such a flow at a link is from flows in the same situation and of about the same
 //! size. Their ports have the same rate and discipline, in any tier.
 //!
-//! A flow with a bottleneck draws once, from others with one, of about the same size and for about as long in
-//! the fluid. The time that packets add depends on that: it is more for short times, and less for long ones. It
+//! A flow with a bottleneck draws once, from flows with a bottleneck, of about its size and its time in the
+//! fluid. The time that packets add depends on that: it is more for short times, and less for long ones. It
 //! is not scaled: it comes from queues met once, which do not grow with the size of a flow.
 //!
 //! The delay of a flow that the end of the scenario cut off is only known to be longer than the time that it had.
-//! If it is drawn, one of the longer ones is drawn in its place, so that delays are distributed as in
-//! E. Kaplan, P. Meier, "Nonparametric estimation from incomplete observations", JASA 53 (1958), in the manner of
-//! B. Efron, "The two sample problem with censored data", 1967 (redistribution to the right).
+//! If it is drawn, one of the longer ones is drawn in its place (redistribution to the right, B. Efron, "The two
+//! sample problem with censored data", 1967). Delays are then distributed as in E. Kaplan, P. Meier,
+//! "Nonparametric estimation from incomplete observations", JASA 53 (1958).
 
 use std::collections::BTreeMap;
 
@@ -32,7 +32,7 @@ const ENOUGH: usize = 10;
 const SITUATIONS: usize = 4;
 
 /// The situation of flows with a bottleneck.
-const HELD: usize = 3;
+const BOTTLENECKED: usize = 3;
 
 /// The simulated links, and their delays.
 #[derive(Clone, Copy)]
@@ -84,7 +84,7 @@ impl Traits {
         let Decomposition { whole, paces } = decomposition;
         let flow = at.flow;
         let situation = match paces.mark(whole, at) {
-            _ if paces.holds().timed_at(flow).is_some() => HELD,
+            _ if paces.bottlenecks().timed_at(flow).is_some() => BOTTLENECKED,
             mark if mark & FULL != 0 => 2,
             mark if mark & BUSY != 0 => 1,
             _ => 0,
@@ -139,7 +139,7 @@ pub(super) fn pools(
                 let flow = flow as usize;
                 let hop = whole.crossings.place(flow, link);
                 if paces
-                    .holds()
+                    .bottlenecks()
                     .timed_at(flow)
                     .is_some_and(|timed| timed != hop)
                 {
@@ -187,7 +187,7 @@ impl Pool {
     fn suited(&self, traits: &Traits) -> Option<&Drawer> {
         let own = traits.situation;
         let near = (0..SITUATIONS).flat_map(|far| [own.checked_sub(far), Some(own + far)]);
-        let alike = |near: &usize| (*near == HELD) == (own == HELD);
+        let alike = |near: &usize| (*near == BOTTLENECKED) == (own == BOTTLENECKED);
         let mut known = near.flatten().filter(alike);
         known.find_map(|near| {
             self.situations
@@ -209,7 +209,7 @@ impl Drawer {
     }
 
     fn draw(&self, traits: &Traits, random: u64) -> Option<i64> {
-        if traits.situation == HELD {
+        if traits.situation == BOTTLENECKED {
             let nearest = self.nearest(traits);
             return or_longer(drawn(&nearest, random), || nearest.clone(), random);
         }
@@ -232,15 +232,15 @@ impl Drawer {
         let in_size = |sample: &&Sample| traits.in_size(&sample.traits);
         loop {
             let sides = (below.peek().map(in_size), above.peek().map(in_size));
-            let (least, sample) = match sides {
-                (Some(least), other) if other.is_none_or(|other| least <= other) => {
-                    (least, below.next())
+            let (next, sample) = match sides {
+                (Some(next), other) if other.is_none_or(|other| next <= other) => {
+                    (next, below.next())
                 }
-                (_, Some(least)) => (least, above.next()),
+                (_, Some(next)) => (next, above.next()),
                 _ => break,
             };
             let last = nearest.get(ENOUGH - 1).map_or(f64::INFINITY, |last| last.0);
-            if least >= last {
+            if next >= last {
                 break;
             }
             let sample = sample.expect("it was seen");
@@ -353,12 +353,12 @@ mod tests {
         // As near to both: the lesser.
         assert_eq!(found(1), Some(10));
         // No flow had a bottleneck.
-        assert_eq!(found(HELD), Some(0));
+        assert_eq!(found(BOTTLENECKED), Some(0));
     }
 
     #[test]
     fn ports_of_the_nearest_rate_stand_in() {
-        let held = pool(&[(traits(HELD, 1, 0.0), 10, 1)]);
+        let held = pool(&[(traits(BOTTLENECKED, 1, 0.0), 10, 1)]);
         let others = [20, 90].map(|delay| pool(&[(traits(1, 1, 0.0), delay, 1)]));
         let rates = [10, 20, 90].map(|rate| (rate, None, None));
         let pools: BTreeMap<PortKind, Pool> = rates
@@ -371,7 +371,7 @@ mod tests {
             Some(90),
             "of no such rate"
         );
-        assert_eq!(drawn(&pools, 90, &traits(HELD, 1, 0.0)), Some(10));
+        assert_eq!(drawn(&pools, 90, &traits(BOTTLENECKED, 1, 0.0)), Some(10));
     }
 
     #[test]
@@ -391,10 +391,10 @@ mod tests {
     #[test]
     fn flows_that_were_held_up_alike_are_drawn() {
         // Flow number n of 100 packets has missed n; as many flows of 400 packets have missed 7 each.
-        let some = (0..40_u32).map(|missed| (traits(HELD, 100, f64::from(missed)), 0, 1));
-        let others = (0..40_u32).map(|_| (traits(HELD, 400, 7.0), 0, 1));
+        let some = (0..40_u32).map(|missed| (traits(BOTTLENECKED, 100, f64::from(missed)), 0, 1));
+        let others = (0..40_u32).map(|_| (traits(BOTTLENECKED, 400, 7.0), 0, 1));
         let all: Vec<_> = others.chain(some).collect();
-        let drawer = &pool(&all).situations[HELD];
+        let drawer = &pool(&all).situations[BOTTLENECKED];
         let missed = |wanted: Traits| {
             let nearest = drawer.nearest(&wanted).into_iter();
             let mut missed: Vec<u64> = nearest.map(|sample| sample.traits.missed as u64).collect();
@@ -403,11 +403,11 @@ mod tests {
         };
         // 14 / 8 is less than 8 / 4: 13 is nearer than 3.
         assert_eq!(
-            missed(traits(HELD, 100, 7.0)),
+            missed(traits(BOTTLENECKED, 100, 7.0)),
             [4, 5, 6, 7, 8, 9, 10, 11, 12, 13]
         );
         assert_eq!(
-            missed(traits(HELD, 300, 7.0)),
+            missed(traits(BOTTLENECKED, 300, 7.0)),
             [7; ENOUGH],
             "the larger are nearer"
         );
@@ -416,9 +416,9 @@ mod tests {
     /// Delays of some flows, each complete or not, drawn many times: the share of each in %.
     fn shares(samples: &[(i64, bool)]) -> Vec<(Option<i64>, u64)> {
         let mut pool = Pool::default();
-        let wanted = traits(HELD, 7, 1.0);
+        let wanted = traits(BOTTLENECKED, 7, 1.0);
         for &(delay, is_complete) in samples {
-            pool.situations[HELD].samples.push(Sample {
+            pool.situations[BOTTLENECKED].samples.push(Sample {
                 traits: wanted,
                 delay,
                 is_complete,
@@ -430,7 +430,7 @@ mod tests {
         for turn in 0..30_000_u64 {
             let mut digest = Digest::default();
             digest.mix(turn, 0);
-            let drawn = pool.situations[HELD].draw(&wanted, digest.value());
+            let drawn = pool.situations[BOTTLENECKED].draw(&wanted, digest.value());
             *counts.entry(drawn).or_default() += 1;
         }
         let shares = counts.into_iter();
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_was_cut_off_is_one_of_those_with_longer_delays() {
-        // Kaplan and Meier: a fifth each at 10 and 15; that of 20 is cut off, so that 30 and 40 have half of it more.
+        // Kaplan and Meier: a fifth each at 10 and 15. The fifth of 20 is cut off: 30 and 40 get half of it each.
         let some = |last| [(10, true), (15, true), (20, false), (30, true), (40, last)];
         let known = [
             (Some(10), 20),
@@ -457,7 +457,7 @@ mod tests {
 
     #[test]
     fn a_link_is_drawn_as_often_as_it_stands_for_others() {
-        for situation in [1, HELD] {
+        for situation in [1, BOTTLENECKED] {
             let pool = pool(&[
                 (traits(situation, 7, 1.0), 1, 3),
                 (traits(situation, 7, 1.0), 2, 1),

@@ -30,8 +30,8 @@ impl Whole<'_> {
         let mut simulation = Simulation::new(network, NoProbe);
         simulation.add_application(Box::new(replay));
         let end = Time::ZERO + self.scenario.duration();
-        let look = |simulation: &Simulation<NoProbe>| Ok(overseer.goes_on(simulation.now()));
-        if !pass(&mut simulation, end, SLICE, look)? {
+        let proceed = |simulation: &Simulation<NoProbe>| Ok(overseer.continues(simulation.now()));
+        if !pass(&mut simulation, end, SLICE, proceed)? {
             return Ok(None);
         }
         simulation.check_conservation();

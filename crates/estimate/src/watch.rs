@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use incastle_units::{Span, Time};
 
-use crate::fluid::{Fluid, Load, Observer, Sight};
+use crate::fluid::{FlowView, Fluid, Load, Observer};
 use crate::surroundings::Whole;
 
 /// Rates of a pace within this factor become one: their mean over time, so that as much is sent.
@@ -33,8 +33,8 @@ struct Open {
     since: Time,
     bits: f64,
     rate: f64,
-    least: f64,
-    most: f64,
+    min: f64,
+    max: f64,
 }
 
 impl Open {
@@ -45,8 +45,8 @@ impl Open {
             since: now,
             bits: 0.0,
             rate,
-            least: rate,
-            most: rate,
+            min: rate,
+            max: rate,
         }
     }
 
@@ -57,13 +57,13 @@ impl Open {
             return None;
         }
         let ended = self.ended(now);
-        let (least, most) = (self.least.min(rate), self.most.max(rate));
-        if most > ALIKE * least {
+        let (min, max) = (self.min.min(rate), self.max.max(rate));
+        if max > ALIKE * min {
             *self = Self::new(self.link, now, rate);
             return Some(ended);
         }
         self.bits += self.rate * now.saturating_since(self.since).as_secs_lossy();
-        (self.since, self.rate, self.least, self.most) = (now, rate, least, most);
+        (self.since, self.rate, self.min, self.max) = (now, rate, min, max);
         None
     }
 
@@ -86,7 +86,7 @@ impl Open {
 
 /// The bottleneck of an active flow.
 #[derive(Debug, Clone, Copy, Default)]
-struct Hold {
+struct Bottleneck {
     /// The index of its path's first link among those of all flows; absent until it is computed.
     first: Option<u32>,
     hop: u16,
@@ -97,7 +97,7 @@ struct Hold {
     missed: f64,
 }
 
-impl Hold {
+impl Bottleneck {
     /// The bits that the flow has missed at that link until then.
     fn until(&self, now: Time) -> f64 {
         self.missed + self.lack * now.saturating_since(self.since).as_secs_lossy()
@@ -111,7 +111,7 @@ pub(super) struct Watch<'a> {
     /// By flow.
     pub(super) ends: Vec<Time>,
     /// By slot of the fluid.
-    holds: Vec<Hold>,
+    bottlenecks: Vec<Bottleneck>,
     /// By slot, `longest` each: the marks of the links of its flow's path since it arrived. Active flows alone are
     /// here, so that the list stays in the cache.
     since_it_came: Vec<u8>,
@@ -140,8 +140,8 @@ struct Clock {
 
 impl Clock {
     fn at(self, now: Time) -> f64 {
-        let goes_on = |since| now.saturating_since(since).as_secs_lossy();
-        self.sum + self.since.map_or(0.0, goes_on)
+        let current = |since| now.saturating_since(since).as_secs_lossy();
+        self.sum + self.since.map_or(0.0, current)
     }
 }
 
@@ -156,7 +156,7 @@ impl<'a> Watch<'a> {
             whole,
             is_simulated,
             ends: whole.flows.iter().map(|flow| flow.at).collect(),
-            holds: Vec::new(),
+            bottlenecks: Vec::new(),
             since_it_came: Vec::new(),
             longest: longest.max().unwrap_or(0),
             missed: vec![0.0; whole.crossings.first(whole.flows.len())],
@@ -175,11 +175,11 @@ impl<'a> Watch<'a> {
         let rates = rates.map(|link| link.rate.bits_per_second() as f64);
         let capacities = rates.flat_map(|rate| [rate; 2]).collect();
         let mut fluid = Fluid::new(capacities, self.longest);
-        for (at, flow, comes) in events(whole, lags) {
+        for (at, flow, arrives) in events(whole, lags) {
             fluid.pass(at, self);
-            if comes {
+            if arrives {
                 let stream = whole.stream(flow).expect("it is part of the fluid");
-                fluid.come(at, flow as u32, &stream, self);
+                fluid.arrive(at, flow as u32, &stream, self);
             } else {
                 self.begin(&fluid, at, flow);
             }
@@ -203,52 +203,53 @@ impl<'a> Watch<'a> {
     }
 
     /// The state of a flow since it arrived.
-    fn hold_of(&mut self, sight: &Sight<'_>) -> (&mut Hold, &mut [u8], u32) {
-        if self.holds.len() <= sight.slot {
-            self.holds.resize(sight.slot + 1, Hold::default());
-            let count = self.holds.len() * self.longest;
+    fn state_of(&mut self, view: &FlowView<'_>) -> (&mut Bottleneck, &mut [u8], u32) {
+        if self.bottlenecks.len() <= view.slot {
+            self.bottlenecks
+                .resize(view.slot + 1, Bottleneck::default());
+            let count = self.bottlenecks.len() * self.longest;
             self.since_it_came.resize(count, 0);
         }
-        let hold = &mut self.holds[sight.slot];
-        let first = *hold.first.get_or_insert_with(|| {
-            let first = self.whole.crossings.first(sight.flow);
+        let bottleneck = &mut self.bottlenecks[view.slot];
+        let first = *bottleneck.first.get_or_insert_with(|| {
+            let first = self.whole.crossings.first(view.flow);
             u32::try_from(first).expect("paths have fewer than 2^32 links")
         });
-        let marks = &mut self.since_it_came[sight.slot * self.longest..][..sight.path.len()];
-        (hold, marks, first)
+        let marks = &mut self.since_it_came[view.slot * self.longest..][..view.path.len()];
+        (bottleneck, marks, first)
     }
 
     /// Updates a flow's marks and its bottleneck.
-    fn hold(&mut self, now: Time, sight: &Sight<'_>) {
-        let hop = sight.holder();
-        let (hold, marks, first) = self.hold_of(sight);
-        for (mark, &port) in marks.iter_mut().zip(sight.path) {
-            *mark |= sight.mark(port);
+    fn update(&mut self, now: Time, view: &FlowView<'_>) {
+        let hop = view.bottleneck();
+        let (bottleneck, marks, first) = self.state_of(view);
+        for (mark, &port) in marks.iter_mut().zip(view.path) {
+            *mark |= view.mark(port);
         }
-        let missed = hold.until(now);
+        let missed = bottleneck.until(now);
         let before = std::mem::replace(
-            hold,
-            Hold {
+            bottleneck,
+            Bottleneck {
                 first: Some(first),
                 since: now,
                 hop: hop as u16,
-                lack: sight.most - sight.rate,
+                lack: view.rate_alone - view.rate,
                 missed,
             },
         );
         if hop != usize::from(before.hop) {
             let first = first as usize;
             self.missed[first + usize::from(before.hop)] = missed;
-            self.holds[sight.slot].missed = self.missed[first + hop];
+            self.bottlenecks[view.slot].missed = self.missed[first + hop];
         }
     }
 
     /// Computes the share of a flow's time in which the ports of its path were full.
-    fn end_clocks(&mut self, now: Time, sight: &Sight<'_>) {
-        let first = self.whole.crossings.first(sight.flow);
-        let began = self.whole.flows[sight.flow].at;
+    fn end_clocks(&mut self, now: Time, view: &FlowView<'_>) {
+        let first = self.whole.crossings.first(view.flow);
+        let began = self.whole.flows[view.flow].at;
         let took = now.saturating_since(began).as_secs_lossy();
-        for (hop, &port) in sight.path.iter().enumerate() {
+        for (hop, &port) in view.path.iter().enumerate() {
             let clocks = both_ways(port as usize).map(|port| self.clocks[port].at(now));
             for (full, clock) in self.full[first + hop].iter_mut().zip(clocks) {
                 *full = (*full + clock) / took;
@@ -280,9 +281,9 @@ fn both_ways(port: usize) -> [usize; 2] {
     [port, port ^ 1]
 }
 
-impl Sight<'_> {
+impl FlowView<'_> {
     /// The index on its path of its bottleneck; 0 without one.
-    fn holder(&self) -> usize {
+    fn bottleneck(&self) -> usize {
         let mut levels = self.path.iter().map(|&port| self.level(port));
         levels.position(|level| level <= self.rate).unwrap_or(0)
     }
@@ -292,7 +293,7 @@ impl Sight<'_> {
         let level = self.level(port);
         if level.is_infinite() {
             0
-        } else if level >= self.most {
+        } else if level >= self.rate_alone {
             FULL
         } else {
             FULL | LIMITED
@@ -300,23 +301,23 @@ impl Sight<'_> {
     }
 
     /// The rate that all other links leave it.
-    fn besides(&self, port: u32) -> f64 {
+    fn without(&self, port: u32) -> f64 {
         let others = self.path.iter().filter(|&&other| other != port);
-        others.fold(self.most, |least, &other| least.min(self.level(other)))
+        others.fold(self.rate_alone, |min, &other| min.min(self.level(other)))
     }
 }
 
 impl Observer for Watch<'_> {
-    fn changed(&mut self, now: Time, sight: &Sight<'_>) {
-        let flow = sight.flow;
-        self.hold(now, sight);
+    fn changed(&mut self, now: Time, view: &FlowView<'_>) {
+        let flow = view.flow;
+        self.update(now, view);
         let mut number = 0;
-        for &port in sight.path {
+        for &port in view.path {
             let link = port as usize / 2;
             if !self.is_simulated[link] {
                 continue;
             }
-            let pace = sight.besides(port);
+            let pace = view.without(port);
             if let Some(open) = self.open[flow].get_mut(number) {
                 if let Some(ended) = open.continue_at(now, pace) {
                     self.push_change(flow, link, ended);
@@ -335,18 +336,18 @@ impl Observer for Watch<'_> {
         };
     }
 
-    fn ended(&mut self, now: Time, sight: &Sight<'_>) {
-        self.ends[sight.flow] = now;
-        self.end_clocks(now, sight);
-        let hold = std::mem::take(&mut self.holds[sight.slot]);
-        let first = self.whole.crossings.first(sight.flow);
-        self.missed[first + usize::from(hold.hop)] = hold.until(now);
-        let seen = &mut self.since_it_came[sight.slot * self.longest..][..sight.path.len()];
+    fn ended(&mut self, now: Time, view: &FlowView<'_>) {
+        self.ends[view.flow] = now;
+        self.end_clocks(now, view);
+        let bottleneck = std::mem::take(&mut self.bottlenecks[view.slot]);
+        let first = self.whole.crossings.first(view.flow);
+        self.missed[first + usize::from(bottleneck.hop)] = bottleneck.until(now);
+        let seen = &mut self.since_it_came[view.slot * self.longest..][..view.path.len()];
         for (mark, seen) in self.marks[first..].iter_mut().zip(seen) {
             *mark |= std::mem::take(seen);
         }
-        for open in std::mem::take(&mut self.open[sight.flow]) {
-            self.push_change(sight.flow, open.link, open.ended(now));
+        for open in std::mem::take(&mut self.open[view.flow]) {
+            self.push_change(view.flow, open.link, open.ended(now));
         }
     }
 }

@@ -35,9 +35,9 @@ pub(super) fn look(
     snap: u64,
     overseer: &impl Overseer,
 ) -> Result<bool, RunError> {
-    let goes_on = overseer.goes_on(simulation.now());
+    let continues = overseer.continues(simulation.now());
     afford(simulation, journal, snap, |bytes| overseer.affords(bytes))?;
-    Ok(goes_on)
+    Ok(continues)
 }
 
 /// Ends a run whose records and tables will not get the memory that they still need.

@@ -1,8 +1,8 @@
 //! From a checked scenario to its result: the engine's network, the run, the tables.
 //!
-//! The modules in the order of a run: `network` builds a checked scenario; `run` simulates it,
-//! whole or in `parts`, within the memory of `budget` and [`memory`]; `record` is the state of a finished
-//! run; `tables`, `notes` and `ideal` FCTs are made from it, as columns of `output`.
+//! The modules in the order of a run: `network` builds a checked scenario. `run` simulates it, whole or in
+//! `parts`, within the memory of `budget` and [`memory`]. `record` is the state of a finished run.
+//! `tables`, `notes` and `ideal` FCTs are made from it, as columns of `output`.
 //!
 //! Leaves out: threads, files, the wall clock (`incastle-driver`), estimates (`incastle-estimate`).
 

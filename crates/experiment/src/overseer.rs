@@ -29,7 +29,7 @@ pub enum RunError {
 /// Watches a run.
 pub trait Overseer {
     /// The run has reached `now`; returns whether it continues.
-    fn goes_on(&self, now: Time) -> bool;
+    fn continues(&self, now: Time) -> bool;
 
     /// Whether there is memory for `bytes`, which the run will still take. They replace those of the last
     /// call. Where free memory is unknown, there is.

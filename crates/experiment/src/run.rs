@@ -172,10 +172,10 @@ pub fn pass<P: Probe>(
             before <= now && now <= until.max(before),
             "time runs forward"
         );
-        let goes_on = look(simulation)?;
+        let continues = look(simulation)?;
         match status {
             Status::Done => return Ok(true),
-            Status::Paused if goes_on => {}
+            Status::Paused if continues => {}
             Status::Paused => return Ok(false),
         }
     }

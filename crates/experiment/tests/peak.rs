@@ -1,5 +1,5 @@
-//! The memory of a run grows with hosts and events, not with simulated time: held over random scenarios with long
-//! silences, by an allocator that counts. Alone in its program, because the count is that of a whole process.
+//! The memory of a run grows with hosts and events, not with simulated time. A counting allocator checks this for
+//! random scenarios with long silences. Alone in its program, because the count is that of a whole process.
 
 #[path = "it/common.rs"]
 mod common;
@@ -15,12 +15,15 @@ static COUNTED: PeakAlloc = PeakAlloc;
 
 /// The most that a run takes at once: `A` bytes, `B` for each host and `C` for each event.
 ///
-/// `A`: lists that have their full size in the smallest network; the histograms of queues have half a megabyte between
-/// them before each port has its least. `B`: a host of a star is a link with two ports, their histograms of five cache
-/// lines each, names and routes, a series, and its rows in `links` and `queues`: some 3.2 KB as measured, and a quarter
-/// for lists that double. `C`: a flow lasts some twenty events and has two ends with their counters (1 KB), a note, and
-/// rows in `flows` and `transfers`; a delivered packet has a bin of 24 bytes and its row of 40: some 100 bytes for each
-/// event as measured, and four times as much for flows of few events.
+/// `A`: lists that have their full size in the smallest network. The histograms of queues share half a megabyte before
+/// each port has its minimum.
+///
+/// `B`: a host of a star is a link with two ports: histograms, names, routes, a series, rows in `links` and `queues`.
+/// They take some 3.2 KB as measured, and a quarter more for lists that double.
+///
+/// `C`: a flow lasts some twenty events. It has two endpoints with counters (1 KB), a note, and rows in `flows` and
+/// `transfers`. A delivered packet has a bin of 24 bytes and a row of 40. Together this is some 100 bytes per event as
+/// measured, and four times as much for flows of few events.
 const A: usize = 512 << 10;
 const B: usize = 4 << 10;
 const C: usize = 512;
@@ -157,8 +160,7 @@ fn ten_thousand_times_as_long_takes_no_more() {
     );
 }
 
-/// The estimate before a run has room for Python's frames; the engine's part of it is no more than that, and
-/// no less than a quarter.
+/// The estimate before a run includes Python's frames. The engine's memory is between a quarter of it and all of it.
 fn what_is_expected_is_of_the_size_of_what_is_taken() {
     let text = "[run]\nduration = \"20 ms\"\n\
         [network]\ntopology = \"star\"\nsenders = 4\nrate = \"10 Gbit/s\"\ndelay = \"25 us\"\n\

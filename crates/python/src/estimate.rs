@@ -30,7 +30,7 @@ pub(crate) struct Estimation {
 struct Alone;
 
 impl experiment::Overseer for Alone {
-    fn goes_on(&self, _: Time) -> bool {
+    fn continues(&self, _: Time) -> bool {
         true
     }
 }
@@ -114,8 +114,8 @@ impl Estimation {
         Ok((None, Some(failure.into())))
     }
 
-    /// Estimates on `threads` workers. `on_link(link, bytes)` is called once for every link as soon as it is
-    /// simulated, and `on_progress(share)` about twenty times a second, both in the calling thread.
+    /// Estimates on `threads` workers. In the calling thread, `on_link(link, bytes)` is called once for every
+    /// simulated link, and `on_progress(share)` about twenty times a second.
     /// `known` has the arguments of `on_link` from earlier calls.
     ///
     /// When a signal handler or one of the two callables raises, all work is stopped, and then the

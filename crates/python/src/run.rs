@@ -57,8 +57,8 @@ impl Failure {
 /// Runs `threads[0]` of the scenarios at the same time, each on `threads[1]` threads. Those with controllers in
 /// Python follow, one by one in the calling thread.
 ///
-/// Calls, in the calling thread, `on_finished(index, Output or Failure)` once for every started run, in the order
-/// of their ends, and about twenty times a second `on_progress([simulated seconds of each run])`.
+/// In the calling thread, calls `on_finished(index, Output or Failure)` once for every started run, in the order
+/// of their ends. About twenty times a second it calls `on_progress([simulated seconds of each run])`.
 ///
 /// When a signal handler or one of the two callables raises, all runs are stopped. The stopped ones
 /// are handed over as well (`Output.interrupted`). Then the exception is raised.
@@ -140,7 +140,7 @@ struct Here<'a, 'b> {
 }
 
 impl Overseer for Here<'_, '_> {
-    fn goes_on(&self, now: Time) -> bool {
+    fn continues(&self, now: Time) -> bool {
         // An exception within a controller comes first, a Ctrl-C too: its message names the place.
         if self.faults.any() {
             return false;
@@ -152,7 +152,7 @@ impl Overseer for Here<'_, '_> {
             self.watch.borrow_mut().tick();
             *next_tick = Instant::now() + TICK;
         }
-        self.control.goes_on(now)
+        self.control.continues(now)
     }
 
     fn affords(&self, bytes: u64) -> Result<(), experiment::Shortage> {

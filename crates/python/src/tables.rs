@@ -1,6 +1,5 @@
-//! Results as Python sees them: totals as a dictionary, tables through the Arrow C stream interface
-//! (the Arrow PyCapsule protocol), so that polars, pyarrow or pandas take them without a copy of
-//! their numbers.
+//! Results for Python: totals as a dictionary, tables through the Arrow C stream interface (the Arrow
+//! PyCapsule protocol). Polars, pyarrow and pandas read these without a copy of the numbers.
 //!
 //! A NaN in a column of floats is a missing value there (a flow that has not finished).
 

@@ -71,7 +71,7 @@ impl Driver {
             segment_size: None,
             src_ip: self.source(meta),
         };
-        // What the socket does not take is lost: a request is repeated.
+        // A reply that the socket refuses is lost: the peer repeats its request.
         if self.inner.port.send(&transmit).is_ok() {
             count(&self.inner.port.counters.cookies_sent, 1);
             count(&self.inner.port.counters.datagrams_sent, 1);

@@ -1,4 +1,4 @@
-//! What several files need: locks, counters, random numbers, and the clock of the sans-IO connections.
+//! Shared helpers: locks, counters, random numbers, and the clock of the sans-IO connections.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,5 +1,5 @@
 //! The parameters of endpoints and connections, and their defaults. What a connection's clocks and
-//! windows default to stands in `incastle_transport::udt::Config`; here is what real paths need beside.
+//! windows default to stands in `incastle_transport::udt::Config`; this file has the parameters that real paths add.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub const DEFAULT_CAPACITY: Rate = Rate::from_bits_per_second(10_000_000_000);
 /// RFC 9000, section 13.4.2: what carries ECT is given up after three timeouts.
 const ECT_TIMEOUTS: u32 = 3;
 
-/// What an IPv6 header is longer than an IPv4 header.
+/// Bytes by which an IPv6 header is longer than an IPv4 header.
 const IPV6_EXTRA: u32 = 20;
 
 /// Parameters of an endpoint.
@@ -79,7 +79,7 @@ pub enum Control {
 pub struct Readings {
     /// How the listing is read.
     pub law: DcudpLaw,
-    /// What Rate_max grows by.
+    /// The increase of Rate_max.
     pub growth: DcudpGrowth,
     /// The floor of the rates.
     pub floor: DcudpFloor,
@@ -87,7 +87,7 @@ pub struct Readings {
     pub rtt: DcudpRtt,
     /// Where congestion mode begins.
     pub entry: DcudpEntry,
-    /// What a NAK does in UDP mode.
+    /// The reaction to a NAK in UDP mode.
     pub loss_in_udp_mode: LossInUdpMode,
     /// How a backlog leaves.
     pub backlog: DcudpBacklog,
@@ -166,7 +166,7 @@ impl Default for ConnectionConfig {
     }
 }
 
-/// What an endpoint has for all of its connections.
+/// The properties that an endpoint gives to all of its connections.
 pub(crate) struct EndpointTraits {
     /// Bytes that sealing adds to a datagram.
     pub(crate) sealing: usize,
@@ -174,7 +174,7 @@ pub(crate) struct EndpointTraits {
     pub(crate) quantum: Duration,
 }
 
-/// What a sans-IO connection is made with.
+/// The parameters of a sans-IO connection.
 pub(crate) struct Made {
     pub(crate) config: Config,
     pub(crate) algorithm: Algorithm,
@@ -280,7 +280,7 @@ impl ConnectionConfig {
     }
 }
 
-/// What full packets of that payload and length leave of a rate: controllers count payload alone.
+/// The share of a rate that is payload in full packets of that length: controllers count payload alone.
 fn payload_part(rate: Rate, payload: Bytes, packet_size: u32) -> Rate {
     assert!(
         payload.count() < u64::from(packet_size),

@@ -41,7 +41,7 @@ pub struct Connection {
     owner: Arc<Owner>,
 }
 
-/// What all handles of a connection have in common: with it the connection ends.
+/// The shared owner of a connection, held by all of its handles: the connection ends with it.
 struct Owner {
     shared: Arc<Shared>,
     endpoint: Arc<Handle>,
@@ -137,7 +137,7 @@ impl Connection {
         self.owner.shared.lock().statistics()
     }
 
-    /// What happens beside data. Each event is given once, to whoever polls first.
+    /// Events other than data. Each is delivered once, to the first task that polls.
     pub fn events(&self) -> Events {
         Events {
             connection: self.clone(),

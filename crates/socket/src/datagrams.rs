@@ -1,5 +1,5 @@
-//! From datagrams to system calls: those of one size and one ECN field that leave together go to the kernel
-//! as one (GSO), the last of which may be shorter.
+//! Batches of datagrams for system calls: consecutive ones of equal size and ECN field go to the kernel as
+//! one (GSO). The last of a batch may be shorter.
 
 use std::io;
 
@@ -14,7 +14,7 @@ use crate::port::Port;
 
 /// The longest UDP payload over IPv4.
 const MAX_PAYLOAD: usize = 65_507;
-/// What UDT's packet sizes count around a datagram: IPv4 and UDP.
+/// The headers that UDT's packet sizes include: IPv4 and UDP.
 const HEADERS: usize = 28;
 
 /// A batch that the socket did not take.

@@ -123,7 +123,7 @@ impl Driver {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Err(error) => {
-                    // What the network reports of an earlier datagram; nothing that ends the socket.
+                    // An ICMP error for an earlier datagram; the socket stays usable.
                     tracing::debug!(%error, "receiving");
                     port.take_errors();
                 }
@@ -314,8 +314,8 @@ impl Driver {
         }
     }
 
-    /// Connections whose time has come, each once: one that is due again at once has its turn in the next
-    /// round, after what it may wait for.
+    /// Drives the connections that are due, each once. One that is due again at once follows in the next round,
+    /// after the datagrams that it may wait for.
     fn expire(&mut self, now: Instant) {
         let mut due = Vec::new();
         while let Some(Reverse(alarm)) = self.alarms.peek().copied()

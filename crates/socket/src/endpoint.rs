@@ -155,7 +155,7 @@ impl Endpoint {
         .await;
     }
 
-    /// What the endpoint has seen.
+    /// The endpoint's counters.
     pub fn statistics(&self) -> EndpointStatistics {
         self.inner().statistics()
     }

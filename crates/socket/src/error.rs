@@ -1,4 +1,4 @@
-//! What can go wrong, in words that a user can read.
+//! Errors, with messages for users.
 
 use std::io;
 use std::net::SocketAddr;
@@ -89,9 +89,9 @@ pub enum ConnectionError {
     /// Messages on a stream, or a stream of messages.
     #[error("this connection carries {has}, not {wanted}")]
     WrongKind {
-        /// What it carries.
+        /// The kind of the connection.
         has: &'static str,
-        /// What was asked for.
+        /// The kind that the call requires.
         wanted: &'static str,
     },
     /// An empty message.

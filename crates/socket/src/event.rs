@@ -1,4 +1,4 @@
-//! What a connection reports to its application beside data.
+//! Events that a connection reports to its application, other than data.
 
 use std::collections::VecDeque;
 use std::task::Waker;

@@ -1,4 +1,4 @@
-//! What an endpoint's handles, connections and its driver share: the socket and the table of connections.
+//! The shared state of an endpoint's handles, connections and driver: the socket and the connection table.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -15,7 +15,7 @@ pub(crate) struct Inner {
     pub(crate) table: Mutex<Table>,
 }
 
-/// What endpoints, listeners and connections hold, so that the driver ends when nobody is left.
+/// The handle that endpoints, listeners and connections hold. The driver ends with the last of them.
 #[derive(Debug)]
 pub(crate) struct Handle {
     pub(crate) inner: Arc<Inner>,

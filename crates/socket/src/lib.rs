@@ -1,5 +1,5 @@
-//! UDT and DCUDP on real UDP sockets: the sans-IO connection of `incastle_transport::udt`, driven by
-//! tokio and `quinn-udp` (ECN, segmentation offloads, several datagrams in one system call).
+//! UDT and DCUDP on real UDP sockets: the sans-IO connection of `incastle_transport::udt`, driven by tokio
+//! and `quinn-udp` (ECN, segmentation offloads, several datagrams per system call).
 //!
 //! An [`Endpoint`] is one UDP socket with any number of connections, opened from here, by peers, or from
 //! both sides at once. A [`Connection`] carries a stream of bytes in each direction, or messages.

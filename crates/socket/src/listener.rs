@@ -1,4 +1,4 @@
-//! What accepts connections: peers that returned their cookie.
+//! The listener: accepts connections of peers that returned their cookie.
 
 use std::future::poll_fn;
 use std::io;

@@ -2,12 +2,12 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// Bits of an IPv6 address that a host cannot choose: the rest names its interface (RFC 4291, section
-/// 2.5.1), and a host may take as many such names as it likes (RFC 7934).
+/// Bits of an IPv6 address that a host cannot choose. The rest is its interface identifier (RFC 4291, section
+/// 2.5.1), and a host may have any number of these (RFC 7934).
 const PREFIX: u32 = 64;
 
-/// The address by which the connections of a peer are counted: an IPv4 address itself, and of an IPv6
-/// address the first 64 bits, the rest 0. An IPv4 address that is written as IPv6 is an IPv4 address.
+/// The address by which the connections of a peer are counted: an IPv4 address itself, the first 64 bits of
+/// an IPv6 address. An IPv4-mapped IPv6 address is an IPv4 address.
 pub fn network_of(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(ip) => {

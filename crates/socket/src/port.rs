@@ -114,9 +114,9 @@ impl Port {
         any
     }
 
-    /// Whether memory is left for a data packet. Beyond half of the limit only for those that come in
-    /// their order, and beyond the limit only where an application waits for this very packet: else
-    /// what waits for a missing packet would leave no room for it.
+    /// Whether memory is left for a data packet. Above half of the limit, only packets in order have memory.
+    /// Above the limit, only a packet that an application waits for has it. Otherwise reordered packets
+    /// would leave no memory for the missing one.
     pub(crate) fn has_memory(&self, connection: &ByteConnection, datagram: &[u8]) -> bool {
         let held = self.counters.receive_memory.load(Ordering::Relaxed);
         let most = self.config.max_receive_memory;

@@ -6,7 +6,7 @@ use quinn_udp::{BATCH_SIZE, RecvMeta, UdpSocketState};
 
 use crate::port::Port;
 
-/// What the kernel may join into one (GRO).
+/// The maximum bytes that GRO coalesces.
 const JOINED: usize = 65_536;
 /// One datagram, where it joins nothing: the longest that UDP has.
 const SINGLE: usize = 65_536;
@@ -17,7 +17,7 @@ const STAGGER: usize = 1_664;
 /// it is looked at.
 const JOINED_BATCH: usize = 4;
 
-/// What one system call has filled.
+/// The result of one receive system call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Filled {
     /// Buffers.
@@ -67,7 +67,7 @@ impl Buffers {
         Ok(Filled { count, drained })
     }
 
-    /// What the last call received.
+    /// The datagrams of the last call.
     pub(crate) fn received(
         &mut self,
         count: usize,

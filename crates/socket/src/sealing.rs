@@ -22,7 +22,7 @@ impl Port {
         if self.secure.is_some() { OVERHEAD } else { 0 }
     }
 
-    /// What its connections are made with.
+    /// The properties of its connections.
     pub(crate) fn traits(&self) -> EndpointTraits {
         EndpointTraits {
             sealing: self.overhead(),

@@ -129,7 +129,7 @@ impl Secure {
     }
 }
 
-/// What the sessions want to send; mostly nothing.
+/// The datagrams that the sessions have to send; usually none.
 pub(crate) fn ready(sessions: &mut Sessions) -> Vec<Transmit> {
     std::iter::from_fn(|| sessions.poll_transmit()).collect()
 }

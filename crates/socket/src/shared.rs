@@ -31,7 +31,7 @@ pub(crate) struct Shared {
     pub(crate) id: u32,
     pub(crate) peer: SocketAddr,
     pub(crate) kind: SocketKind,
-    /// What the peer calls itself, where it was accepted.
+    /// The peer's socket ID, where the connection was accepted.
     pub(crate) accepted: Option<u32>,
     /// The address of ours that the peer writes to, where the socket has several.
     pub(crate) source: Option<IpAddr>,
@@ -48,7 +48,7 @@ pub(crate) enum Phase {
     Over(Result<(), ConnectionError>),
 }
 
-/// What is behind the lock.
+/// The state behind the lock.
 pub(crate) struct State {
     pub(crate) connection: ByteConnection,
     pub(crate) rng: Xoshiro256PlusPlus,
@@ -80,7 +80,7 @@ pub(crate) struct State {
     held: usize,
 }
 
-/// What a connection needs next.
+/// The next step of a connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Next {
     /// When time alone changes something.
@@ -89,7 +89,7 @@ pub(crate) struct Next {
     pub(crate) over: bool,
 }
 
-/// What is left of what may leave.
+/// Whether datagrams remain to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Left {
     Nothing,
@@ -99,7 +99,7 @@ pub(crate) enum Left {
     Blocked,
 }
 
-/// What a connection is made of.
+/// The parts of a new connection.
 pub(crate) struct Parts {
     pub(crate) id: u32,
     pub(crate) peer: SocketAddr,
@@ -113,7 +113,7 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    /// Of a connection that this endpoint opens; its number comes later.
+    /// The parts of a connection that this endpoint opens; its ID comes later.
     pub(crate) fn new(
         peer: SocketAddr,
         config: &ConnectionConfig,
@@ -244,7 +244,7 @@ impl State {
         }
     }
 
-    /// What the sans-IO connection reports.
+    /// Handles the events of the sans-IO connection.
     fn take_events(&mut self, shared: &Shared, now: Instant) {
         while let Some(event) = self.connection.poll_event() {
             tracing::trace!(id = shared.id, ?event, "event");
@@ -282,7 +282,7 @@ impl State {
             packet_size = core.packet_size(),
             "connected"
         );
-        // What the endpoint's end has ended does not begin any more.
+        // A connection that ended with its endpoint does not begin.
         if self.phase == Phase::Connecting {
             self.phase = Phase::Up;
         }
@@ -362,7 +362,7 @@ impl State {
         wake(&mut self.watchers);
     }
 
-    /// What the application may need and the sans-IO connection does not report.
+    /// Wakes the application for changes that the sans-IO connection does not report.
     fn watch(&mut self) {
         let room = self.room();
         if !self.writers.is_empty() && room >= WRITER_WAKE.min(self.connection.send_buffer() / 2) {
@@ -406,7 +406,7 @@ impl State {
         }
     }
 
-    /// What a reader finds where nothing is left: nothing yet, the end, or an error.
+    /// The result of a read without data: none yet, the end of the stream, or an error.
     pub(crate) fn read_end(&self) -> Option<Result<(), ConnectionError>> {
         match &self.phase {
             _ if self.closed => Some(Err(ConnectionError::Closed)),

@@ -2,15 +2,14 @@
 //! at once they are taken from the socket. UDT's packet pairs need it: a pair that is read in one system
 //! call has no interval.
 //!
-//! Only while an endpoint carries no DCUDP. `quinn-udp` has 96 bytes for what comes beside joined
-//! datagrams; a stamp leaves no room for their ECN field there, and DCUDP cannot do without that. Its
-//! capacity is configured; where it falls back to UDT's control on such an endpoint, datagrams are stamped
-//! as they are read: all of one round with the instant of its first call. What gathered while the program
-//! did not run takes several calls that follow each other at once; their own instants would show the speed
-//! of the calls.
+//! Only an endpoint without DCUDP has them. `quinn-udp` has 96 bytes for the control messages of coalesced
+//! datagrams; with a time stamp there is no room for the ECN field, which DCUDP needs. DCUDP's capacity is
+//! configured instead. If such an endpoint falls back to UDT's control, it stamps datagrams as it reads them:
+//! all of one round get the instant of its first call. A backlog takes several calls in immediate
+//! succession, and their instants would show the speed of the calls.
 //!
-//! Leaves out: datagrams that a NIC or the kernel has joined (GRO) have one stamp, and show the
-//! receiving rate, but no capacity.
+//! Leaves out: datagrams that a NIC or the kernel has coalesced (GRO). They have one stamp, which shows the
+//! receiving rate but no capacity.
 
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -92,7 +91,7 @@ mod tests {
         };
         assert_eq!(before(0), Some(clocks.now));
         assert_eq!(before(7), clocks.now.checked_sub(Duration::from_millis(7)));
-        // What comes from before or after the clock was set.
+        // Time stamps from before and after the clock was set.
         assert_eq!(before(1_001), None);
         assert_eq!(
             clocks.instant(clocks.system + Duration::from_millis(1)),

@@ -1,4 +1,4 @@
-//! What a connection and an endpoint have seen, as a snapshot.
+//! Snapshots of the counters of a connection and of an endpoint.
 
 use std::time::Duration;
 

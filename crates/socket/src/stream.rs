@@ -31,14 +31,14 @@ pub struct RecvStream {
 }
 
 impl Connection {
-    /// What writes to the stream.
+    /// The sending side of the stream.
     pub fn send_stream(&self) -> Result<SendStream, ConnectionError> {
         self.expect(SocketKind::Stream)?;
         let connection = self.clone();
         Ok(SendStream { connection })
     }
 
-    /// What reads from the stream.
+    /// The receiving side of the stream.
     pub fn recv_stream(&self) -> Result<RecvStream, ConnectionError> {
         self.expect(SocketKind::Stream)?;
         let connection = self.clone();

@@ -16,7 +16,7 @@ use crate::shared::Shared;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct PeerSocket {
     pub(crate) address: SocketAddr,
-    /// What the peer calls it.
+    /// Its socket ID at the peer.
     pub(crate) socket: u32,
 }
 
@@ -122,7 +122,7 @@ impl Table {
         self.check();
     }
 
-    /// What holds between two changes.
+    /// Asserts the invariants of the table.
     fn check(&self) {
         let all = self.connections.len();
         assert!(self.live <= all, "a live connection is in the table");

@@ -31,8 +31,8 @@ impl Timer {
         Ok(Self { fd, armed: None })
     }
 
-    /// Wakes the task at that instant, or earlier where an earlier one was asked for: an early alarm
-    /// does no harm, and most deadlines move before they come.
+    /// Wakes the task at that instant, or at an earlier one that was set before. An early alarm does no harm,
+    /// and most deadlines move before they come.
     pub(crate) fn arm(&mut self, now: Instant, at: Instant) -> io::Result<()> {
         if self.armed.is_some_and(|armed| armed <= at) {
             return Ok(());

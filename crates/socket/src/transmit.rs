@@ -1,4 +1,4 @@
-//! What leaves a connection, and what becomes of it where the socket does not take it.
+//! Transmission of a connection's datagrams, and of batches that the socket refused.
 
 use std::io;
 
@@ -57,7 +57,7 @@ impl State {
         }
     }
 
-    /// What the socket refused counts as lost, unless it can never be sent.
+    /// A refused datagram counts as lost, unless it can never be sent.
     fn note_send_error(&mut self, shared: &Shared, port: &Port, error: io::Error) {
         tracing::debug!(peer = %shared.peer, %error, "a datagram was not sent");
         if is_msg_size_err(&error) {

@@ -1,5 +1,5 @@
-//! What one endpoint of a test connection wants: how many known bytes it sends and receives, and who
-//! closes. The bytes are a stream, or messages of one length that together are that stream.
+//! The application at one endpoint of a test connection. It sends and receives a number of known bytes, as a
+//! stream or as messages of equal length.
 
 use incastle_transport::udt::{ByteConnection, MessageOptions, SendError};
 use incastle_units::Time;
@@ -9,20 +9,20 @@ use crate::data::{Source, Tally};
 /// Bytes that are written or read at once.
 const PIECE: usize = 1 << 16;
 
-/// What is to be done.
+/// The task of an application.
 #[derive(Debug, Clone, Copy)]
 pub struct Task {
     /// Bytes to send.
     pub send: u64,
     /// Bytes to receive.
     pub receive: u64,
-    /// What is sent follows from it.
+    /// The seed of the bytes sent.
     pub seed: u64,
     /// The length of messages; absent for a stream.
     pub message: Option<usize>,
 }
 
-/// What was done.
+/// An application and its progress.
 pub struct Application {
     task: Task,
     source: Source,
@@ -47,12 +47,12 @@ impl Application {
         }
     }
 
-    /// What the connection has taken.
+    /// The bytes that the connection accepted.
     pub const fn sent(&self) -> &Tally {
         &self.sent
     }
 
-    /// What was received.
+    /// The bytes received.
     pub const fn received(&self) -> &Tally {
         &self.received
     }

@@ -1,10 +1,11 @@
 //! A bottleneck in real time: a port with a rate, a buffer and a discipline of `queueing`, then a delay.
 //! Time comes in as an argument, and how late it came is counted.
 //!
-//! The same port as the engine's: a packet's departure is known when it arrives (it follows the one
-//! before at the port's rate), a packet waits until its own sending begins, and the discipline sees
-//! those that wait. Departures stand in virtual time: one that the machine carries out late does not move
-//! the next ones, but the packet is late by as much. Leaves out: several queues, jumbo packets.
+//! The port works as the engine's. A packet's departure is known on its arrival: it follows the one before at
+//! the port's rate. A packet waits until its transmission begins, and the discipline sees the waiting packets.
+//! Departures are in virtual time: if the machine sends a packet late, the next ones do not move.
+//!
+//! Leaves out: several queues, jumbo packets.
 
 use std::collections::VecDeque;
 
@@ -25,12 +26,12 @@ struct Held {
     packet: Vec<u8>,
 }
 
-/// What happened to packets.
+/// Counts of packets.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
 pub struct Counts {
     /// Packets that came.
     pub arrived: u64,
-    /// Of these, ones that could have been marked.
+    /// ECN-capable packets among them.
     pub ect: u64,
     /// Packets that the discipline marked.
     pub marked: u64,
@@ -129,7 +130,7 @@ impl Bottleneck {
         self.queue.set(now, self.waiting());
     }
 
-    /// What waits: neither the packet that is being sent, nor those on the link.
+    /// The queue's length: without the packet in transmission and those on the link.
     fn waiting(&self) -> usize {
         self.held.len() - self.begun
     }
@@ -194,7 +195,7 @@ impl Bottleneck {
         self.lateness = Lateness::default();
     }
 
-    /// What happened to packets since the start or restart.
+    /// The counts since the start or restart.
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }

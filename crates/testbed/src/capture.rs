@@ -1,5 +1,5 @@
-//! A capture of packets that our own code wrote, beside what our own parser reads in them: a session of two
-//! DCUDP endpoints in virtual time, over a path that loses and marks, and one packet of each kind made by hand.
+//! A capture of DCUDP packets, and their fields by Incastle's parser. It has a session of two DCUDP endpoints
+//! in virtual time, over a path with losses and marks, and one handmade packet of each kind.
 //!
 //! Each endpoint is a host of [`incastle_capture`], its link to its peer an interface of the file.
 
@@ -337,8 +337,8 @@ pub fn pcapng(packets: &[Captured]) -> Vec<u8> {
     file.into_bytes()
 }
 
-/// What our parser reads in a packet, under the dissector's names; a field that occurs more than once is a
-/// list.
+/// The fields of a packet by this parser, under the dissector's names. A field that occurs more than once is
+/// a list.
 pub fn fields(packet: &Captured) -> Value {
     let mut read = Map::new();
     let mut put = |name: &str, value: Value| {

@@ -29,7 +29,7 @@ pub struct Options {
     /// Bytes to receive
     #[arg(long, default_value_t = 0)]
     pub receive: u64,
-    /// What is sent, and this endpoint's numbers, follow from it
+    /// Seed of the bytes sent and of this endpoint's random numbers
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Send messages of this many bytes, not a stream
@@ -63,7 +63,7 @@ pub enum Close {
     Last,
 }
 
-/// What was sent and received.
+/// The bytes sent and received.
 #[derive(Serialize)]
 pub struct Report {
     /// Bytes sent.
@@ -91,7 +91,7 @@ pub struct Report {
 }
 
 impl Options {
-    /// What is to be done.
+    /// The task that the options describe.
     pub const fn task(&self) -> Task {
         Task {
             send: self.send,
@@ -112,7 +112,7 @@ impl Options {
 }
 
 impl Report {
-    /// Of a connection's counters and what crossed it.
+    /// Makes the report from a connection's counters and its application.
     pub fn new(stats: &Stats, sent: &Tally, received: &Tally) -> Self {
         Self {
             sent: sent.bytes(),

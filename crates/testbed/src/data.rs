@@ -1,8 +1,8 @@
 //! Known data: a stream of bytes from a seed, and the number by which both endpoints compare what they had.
 //!
-//! SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014), each number
-//! as eight bytes, the least first; FNV-1a with 64 bits. tests/interop/peer.cc has the same two. Neither
-//! is meant against a forger.
+//! The bytes are SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014), each
+//! number in little-endian order. The hash is FNV-1a with 64 bits. tests/interop/peer.cc has the same two.
+//! Neither resists forgery.
 
 /// Bytes from a seed.
 #[derive(Debug, Clone)]

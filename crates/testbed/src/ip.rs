@@ -7,7 +7,7 @@ use incastle_units::Ecn;
 /// The ECN bits that say "congestion experienced".
 const CE: u8 = 0b11;
 
-/// What a packet's ECN field says. ECT(1) counts as ECT(0): a switch treats both alike.
+/// A packet's ECN field. ECT(1) counts as ECT(0): a switch treats both alike.
 pub fn ecn(packet: &[u8]) -> Ecn {
     match field(packet) {
         None | Some(0b00) => Ecn::NotEct,

@@ -1,7 +1,7 @@
-//! Programs around real sockets, to test with: a relay that spoils a path, a bottleneck between network
-//! namespaces, and one endpoint of a connection that sends and checks known data.
+//! Test programs for real sockets: a relay that impairs a path, a bottleneck between network namespaces, and
+//! an endpoint that sends and checks known data.
 //!
-//! Leaves out: everything that a user of the protocols needs; this crate is not published.
+//! Leaves out: tools for users; this crate is not published.
 
 pub mod application;
 pub mod bottleneck;

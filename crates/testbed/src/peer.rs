@@ -1,5 +1,5 @@
-//! One endpoint of a UDT or DCUDP connection over a UDP socket, without a runtime: the loop that a state
-//! machine without I/O asks for, and nothing beside it.
+//! One endpoint of a UDT or DCUDP connection over a UDP socket, without a runtime: only the loop that a
+//! sans-IO state machine needs.
 //!
 //! Leaves out: ECN, several connections, batches, speed.
 
@@ -140,7 +140,7 @@ impl Peer {
         self.connection = Some(ByteConnection::new(core, SEND_BUFFER));
     }
 
-    /// What was sent and received.
+    /// The application, with the bytes sent and received.
     pub const fn application(&self) -> &Application {
         &self.application
     }
@@ -204,7 +204,7 @@ impl Peer {
         let datagram = &self.datagram[..length];
         match &mut self.connection {
             Some(connection) if self.remote == Some(from) => {
-                // What is wrong with it is in the counters.
+                // Errors are counted by the connection.
                 let _ = connection.handle_datagram(now, datagram, Ecn::NotEct, &mut self.rng);
                 Ok(())
             }

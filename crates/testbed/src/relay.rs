@@ -11,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use serde::Serialize;
 
-/// What happens to packets in one direction.
+/// The impairments of one direction.
 #[derive(Debug, Clone, Copy)]
 pub struct PathConfig {
     /// The probability that a packet is lost.
@@ -26,16 +26,16 @@ pub struct PathConfig {
     pub delay: Span,
 }
 
-/// What happened to packets in one direction.
+/// Counts of packets in one direction.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Packets that came.
     pub arrived: u64,
-    /// Of these, ones that were lost.
+    /// Lost packets among them.
     pub lost: u64,
-    /// Of the others, ones that left twice.
+    /// Duplicated packets among the others.
     pub duplicated: u64,
-    /// Of these and the copies, ones that were held back.
+    /// Delayed packets, copies included.
     pub held_back: u64,
     /// Packets that left, copies included.
     pub left: u64,
@@ -105,7 +105,7 @@ impl Path {
         self.under_way.pop().map(|Reverse((.., packet))| packet)
     }
 
-    /// What happened so far.
+    /// The counts so far.
     pub const fn counts(&self) -> &Counts {
         &self.counts
     }

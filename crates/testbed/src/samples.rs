@@ -1,4 +1,4 @@
-//! What is measured in real time: the queue's length, weighted by time, and how late departures were.
+//! Measurements in real time: the time-weighted queue length, and the lateness of departures.
 
 use incastle_units::{Span, Time};
 use serde::Serialize;
@@ -159,8 +159,8 @@ mod tests {
         queue.set(at(400), 10);
         queue.set(at(500), 0);
         queue.set(at(1_100), 0);
-        // 300 us of 2, 100 us of 10, 600 us of 0: mean (600 + 1000) / 1000 = 1.6,
-        // mean square (1200 + 10000) / 1000 = 11.2, deviation sqrt(11.2 - 2.56) = 2.939.
+        // 300 us of 2, 100 us of 10, 600 us of 0. The mean is (600 + 1000) / 1000 = 1.6, the mean square
+        // (1200 + 10000) / 1000 = 11.2, the deviation sqrt(11.2 - 2.56) = 2.939.
         let summary = queue.summary();
         assert!((summary.seconds - 0.001).abs() < 1e-12);
         assert!((summary.mean - 1.6).abs() < 1e-9);

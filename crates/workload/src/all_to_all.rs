@@ -1,8 +1,9 @@
 //! All to all: every client sends requests to all servers at once, in rounds that all clients begin together.
 //!
-//! The first round begins at each client at its own start. A later one begins when the last response has
-//! reached the last client and `think_time` is over, at each client as much later as its start was. Leaves
-//! out: barriers that themselves take messages and time, as in real programs.
+//! The first round begins at each client at its own start. A later one begins `think_time` after the last
+//! response has reached the last client, shifted by the same differences of starts.
+//!
+//! Leaves out: barriers that themselves take messages and time, as in real programs.
 
 use incastle_engine::core::FlowIndex;
 use incastle_engine::flow::{Actions, Application, Notice};

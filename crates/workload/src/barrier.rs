@@ -1,12 +1,11 @@
 //! Requests: a client sends requests to all its servers at once and waits for the last response.
 //!
-//! Its next round follows that response (barrier-synchronised, or a query in closed loop), or begins at random
-//! instants independent of it (a query in open loop), or when all clients of its group have theirs (`all_to_all`).
+//! Its next round follows that response (barrier-synchronised, or a query in closed loop), begins at random
+//! instants (a query in open loop), or follows the last response of its group (`all_to_all`).
 //! Request and response use one connection, which the client opens at the beginning of its first round. Where
 //! rounds overlap, each server responds in the order of its requests. The response leaves the
 //! server the moment the request is complete there: servers have no disks. With `request_jitter` each request
-//! is sent a random time after the beginning of the round, independently in each round: the start
-//! jitter that operators of storage clusters try.
+//! is sent a random time after the beginning of the round, independently in each round.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -29,8 +29,8 @@ pub struct Opening {
     pub bytes: u64,
 }
 
-/// The transfers of a scenario until its end, in the order in which a simulation opens their flows;
-/// absent if a group has another kind of workload.
+/// The transfers of a scenario until its end, in the order in which a simulation opens their flows. Absent if
+/// a group has another kind of workload.
 pub fn openings(scenario: &Scenario) -> Option<Vec<Opening>> {
     let paths = Arc::new(Paths::new(scenario.shared_layout()));
     let end = Time::ZERO + scenario.duration();

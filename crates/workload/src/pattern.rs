@@ -1,12 +1,14 @@
 //! The messages of an all-reduce, and their dependences.
 //!
 //! The ring: P. Patarasu, X. Yuan, "Bandwidth optimal all-reduce algorithms for clusters of workstations",
-//! JPDC 69, 2009. With n hosts the vector has n parts. In step s host i sends part i - s to host i + 1,
-//! what arrived there in step s - 1: in n - 1 steps the sums come together, in n - 1 they go around.
+//! JPDC 69, 2009. With n hosts the vector has n parts. In step s host i sends part i - s, which arrived in
+//! step s - 1, to host i + 1. The first n - 1 steps are a reduce-scatter, the other n - 1 an all-gather.
+//!
 //! The tree: R. Thakur, R. Rabenseifner, W. Gropp, "Optimization of collective communication operations in
-//! MPICH", IJHPCA 19, 2005: a reduction to the first host and a broadcast from it, here on one tree filled
-//! row by row. Segments make either a pipeline. Leaves out: several rings or trees at once, halving and
-//! doubling.
+//! MPICH", IJHPCA 19, 2005. It is a reduction to the first host and a broadcast from it, on one tree filled
+//! row by row. Segments make either a pipeline.
+//!
+//! Leaves out: several rings or trees at once, halving and doubling.
 
 use incastle_scenario::language::collective::{Algorithm, AllReduce};
 use incastle_scenario::topology::pairs::parent;

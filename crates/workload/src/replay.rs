@@ -1,5 +1,5 @@
-//! Given transfers, each a separate flow, as `list` makes them: with a transport each, and with
-//! the arrival of the last byte as the only note.
+//! Given transfers, each a separate flow as of a `flow-list`. Each has a transport, and the arrival of the last
+//! byte as the only note.
 
 use std::sync::{Arc, Mutex};
 

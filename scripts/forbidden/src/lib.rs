@@ -1,4 +1,4 @@
-//! What a pure crate must not do, once for each rule of `clippy.toml`.
+//! Violations that a pure crate must not contain, one for each rule of `clippy.toml`.
 //!
 //! `scripts/check_lints.py` runs clippy over this file and requires a complaint on every line that ends
 //! in `// refused`, and on no other line. It is compiled by nothing else.

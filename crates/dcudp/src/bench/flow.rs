@@ -10,7 +10,7 @@ use super::{Meter, processor_time};
 use crate::error::Failure;
 use crate::protocol::{BenchRequest, Channel, Chunk, Frame, Hash, MAX_DATA, Report, unexpected};
 
-/// What both endpoints have seen.
+/// The reports of both endpoints.
 #[derive(Debug, Clone, Copy)]
 pub struct Reports {
     /// This endpoint.
@@ -106,14 +106,13 @@ fn chunk(rate: u64) -> Chunk {
     chunk.expect("at least one byte")
 }
 
-/// How much of a sender's payload is in the first `bytes` of its stream, which leave out what was said
-/// before the measurement; no more than `most`.
-pub fn payload(bytes: u64, rate: u64, most: u64) -> u64 {
+/// The payload in the first `bytes` of a sender's stream since the measurement began; at most `limit`.
+pub fn payload(bytes: u64, rate: u64, limit: u64) -> u64 {
     let part = chunk(rate);
     let (whole, data) = (part.wire().len() as u64, part.len() as u64);
     let header = whole - data;
     let begun = (bytes % whole).saturating_sub(header);
-    most.min(bytes / whole * data + begun)
+    limit.min(bytes / whole * data + begun)
 }
 
 /// When the next part may leave.

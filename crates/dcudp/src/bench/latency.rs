@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// What is said of a number of round trips, in microseconds.
+/// Summary statistics of round-trip times, in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Latencies {
     /// How many.
@@ -22,7 +22,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Of at least one round trip.
+    /// Summarises at least one round trip.
     pub fn of(mut times: Vec<Duration>) -> Option<Self> {
         times.sort_unstable();
         let (first, last) = (*times.first()?, *times.last()?);

@@ -56,7 +56,7 @@ pub struct Measurement {
     pub direction: &'static str,
     /// The intervals.
     pub intervals: Vec<Interval>,
-    /// What both endpoints reported. Absent where the measurement was cut short.
+    /// The reports of both endpoints. Absent where the measurement was cut short.
     #[serde(flatten)]
     pub endpoints: Option<Endpoints>,
 }
@@ -103,7 +103,7 @@ impl Snapshot {
 }
 
 impl Interval {
-    /// What happened between two snapshots.
+    /// The difference of two snapshots.
     pub fn between(before: &Snapshot, now: &Snapshot) -> Self {
         // A peer may report fewer than it acknowledged.
         let bytes = now.bytes.saturating_sub(before.bytes);

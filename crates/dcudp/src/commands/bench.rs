@@ -180,9 +180,9 @@ impl<'a> Lines<'a> {
 
     /// A line per interval, until the measurement is over.
     ///
-    /// The last interval goes to the end of the measurement. It is up to half longer than the others,
-    /// because a rate over nearly no time shows nothing: an interval that ends near the end is not shown
-    /// until the measurement has gone on for half of another.
+    /// The last interval ends with the measurement, and is up to half longer than the others: a rate over a
+    /// very short interval means nothing. So an interval is printed only once the measurement has continued
+    /// for half of the next one.
     async fn watch(&mut self) -> Infallible {
         let every = self.arguments.interval;
         let started = self.started.expect("it has begun");

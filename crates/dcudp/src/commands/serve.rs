@@ -23,8 +23,8 @@ use crate::words::reason;
 const PORT: u16 = 9000;
 /// Measurements at the same time.
 const MEASUREMENTS: u16 = 16;
-/// The part of the places that one address has by default: four have to come together to
-/// take them all, and one whose clients share an address (NAT) is not left with one.
+/// The default share of places per address is one in this number. Four addresses together can take all
+/// places, and clients that share an address (NAT) have more than one.
 const SHARE: u16 = 4;
 /// How long a connection may be idle where others wait. Between two files of one command lie moments.
 const EVICT_AFTER: Duration = Duration::from_secs(10);
@@ -138,7 +138,7 @@ async fn run(
 const fn default_address(protection: Protection) -> SocketAddr {
     let ip = match protection {
         Protection::Key => Ipv4Addr::UNSPECIFIED,
-        Protection::Insecure | Protection::Unsaid => Ipv4Addr::LOCALHOST,
+        Protection::Insecure | Protection::Unspecified => Ipv4Addr::LOCALHOST,
     };
     SocketAddr::new(IpAddr::V4(ip), PORT)
 }

@@ -1,4 +1,4 @@
-//! What became of each file of a command, and the words at its end.
+//! The outcome of each file of a command, and the summary at its end.
 
 use std::time::Duration;
 

@@ -1,6 +1,6 @@
 //! A file that arrives: under a separate name until it is whole, and then under its name at once.
 //!
-//! `NAME.dcudp-part` stands beside its final place and stays there when a transfer is cut short, so
+//! `NAME.dcudp-part` is in the directory of its final name and stays there when a transfer is cut short, so
 //! that the next one goes on from it. Whoever writes to it holds a lock (flock). Whole means: as long
 //! as announced, the same hash, and on the disk (fsync) before it is renamed, and the directory after.
 
@@ -27,12 +27,12 @@ pub struct Destination {
     clash: Clash,
 }
 
-/// What becomes of another file that has the name.
+/// The treatment of an existing file of the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clash {
     /// The new file takes its place.
     Replace,
-    /// It stays; the words name what would be needed.
+    /// It stays; the message names the option that would replace it.
     Refuse(&'static str),
 }
 
@@ -42,7 +42,7 @@ struct Existing {
     length: u64,
 }
 
-/// What was found at a destination.
+/// The file found at a destination.
 pub enum Found {
     /// A file of the same length, under the final name: perhaps the very same.
     Whole(Hash),
@@ -126,7 +126,7 @@ fn whole(file: &File, size: u64) -> Result<Found, Failure> {
     Ok(Found::Whole(*hasher.finalize().as_bytes()))
 }
 
-/// What an unfinished file is called.
+/// The name of an unfinished file.
 fn part_name(name: &Name) -> String {
     format!("{}{PART_SUFFIX}", name.base())
 }
@@ -292,7 +292,7 @@ impl Arriving {
 }
 
 impl Drop for Arriving {
-    /// What was begun stays for the next transfer; a file without a byte is of no use to it.
+    /// An unfinished file stays for the next transfer, which resumes it; an empty one is removed.
     fn drop(&mut self) {
         let empty = self.file.metadata().is_ok_and(|file| file.len() == 0);
         if empty && !self.over {

@@ -1,8 +1,8 @@
 //! A file that leaves: read in order, hashed whole.
 //!
-//! The length is what it was when the file was opened. A file that becomes shorter, or whose time of
-//! change or length is another at its end, is no file that was ever there, and fails. So does one whose
-//! length is not true from the beginning, as of files of /proc.
+//! The length is read when the file is opened. The transfer fails if the file becomes shorter, or if its
+//! length or modification time differ at the end: its bytes would be of two versions. Files of /proc fail
+//! too, as their length is wrong.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};

@@ -1,9 +1,8 @@
 //! A directory that nothing leads out of.
 //!
-//! The directory is opened once; from there each part of a name is opened relative to the one before
-//! and never through a symbolic link (POSIX openat with O_NOFOLLOW), so that no name and nobody who
-//! changes the tree meanwhile leads elsewhere. Hard links that somebody with an account made inside
-//! are files like others.
+//! The directory is opened once. Each component of a name is opened relative to the previous one and never
+//! through a symbolic link (POSIX openat with O_NOFOLLOW). So neither a name nor a concurrent change of the
+//! tree leads outside. Hard links are treated as files.
 
 use std::fs::File;
 use std::io;

@@ -1,7 +1,7 @@
 //! From the bytes of a stream to frames, without input and output.
 //!
-//! The bytes of a frame are kept until it is whole, so each type has its limit, and a length beyond it
-//! is an error before a byte of the body was waited for.
+//! The bytes of a frame are buffered until it is complete, so each type has a limit. A length beyond it is
+//! an error before the body arrives.
 
 use std::ops::RangeInclusive;
 
@@ -14,13 +14,13 @@ use super::{
     MAX_PING, MAX_WORDS, Name, NameError, Report,
 };
 
-/// What a greeting of a later version may hold.
+/// The maximum length of a `Hello` frame of any version.
 const MAX_HELLO: usize = 256;
 
 /// Why bytes are no frame. The stream is of no use afterwards.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ProtocolError {
-    /// The first words are not ours.
+    /// The peer's first bytes are not the magic number.
     #[error("the peer does not speak the file protocol of dcudp")]
     Magic,
     /// An unknown type.
@@ -31,7 +31,7 @@ pub enum ProtocolError {
     Length {
         /// The type.
         kind: u8,
-        /// What its header has.
+        /// The length in its header.
         length: u32,
     },
     /// A name that may not be.

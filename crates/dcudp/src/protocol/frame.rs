@@ -8,7 +8,7 @@ use super::Name;
 
 /// The version of this protocol. There is one so far; another one is refused with words.
 pub const VERSION: u16 = 1;
-/// What each endpoint sends first, before its version.
+/// The magic number that each endpoint sends first, before its version.
 pub(super) const MAGIC: &[u8; 8] = b"dcudp-fp";
 
 /// Bytes of type and length.
@@ -25,7 +25,7 @@ pub const MAX_BENCH_MILLIS: u32 = 24 * 3600 * 1000;
 /// A BLAKE3 hash.
 pub type Hash = [u8; 32];
 
-/// What kind of thing went wrong, for programs; the words beside it are for people.
+/// The kind of an error, for programs; the message that accompanies it is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
     /// The peer speaks another version.
@@ -109,7 +109,7 @@ pub struct BenchRequest {
     pub rate: u64,
 }
 
-/// What the receiver of a measurement saw.
+/// The receiver's counts of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Report {
     /// Bytes of payload.
@@ -143,12 +143,12 @@ pub enum Frame {
         size: u64,
         /// Whether it may take the place of another file.
         replace: bool,
-        /// What it shall be called.
+        /// The name it receives.
         name: Name,
     },
     /// The client wants a file.
     Get {
-        /// What it is called.
+        /// Its name.
         name: Name,
     },
     /// The server has it.
@@ -156,7 +156,7 @@ pub enum Frame {
         /// Its length in bytes.
         size: u64,
     },
-    /// What the receiver has of the file.
+    /// The part of the file that the receiver has.
     Have {
         /// How many bytes from its beginning.
         bytes: u64,
@@ -179,7 +179,7 @@ pub enum Frame {
     Done,
     /// To be sent back.
     Ping(Bytes),
-    /// What came in a ping.
+    /// The payload of a ping, returned.
     Pong(Bytes),
     /// The client wants to measure.
     Bench(BenchRequest),
@@ -294,8 +294,8 @@ fn length_bytes(length: usize) -> [u8; 4] {
         .to_be_bytes()
 }
 
-/// A frame of data that is filled in place: the header stands before the bytes, so that both leave in
-/// one write and no byte of a file is copied for it.
+/// A data frame that is filled in place. The header precedes the bytes, so that one write sends both
+/// without a copy.
 pub struct Chunk {
     buffer: Vec<u8>,
 }
@@ -315,7 +315,7 @@ impl Chunk {
         Ok(Some(Self { buffer }))
     }
 
-    /// What goes on the stream.
+    /// The encoded bytes.
     pub fn wire(&self) -> &[u8] {
         &self.buffer
     }

@@ -1,8 +1,8 @@
 //! The file protocol of `dcudp`: frames on the stream of one connection, version 1.
 //!
-//! It is ours; docs/dcudp.md writes it down. Every length has a limit that is checked before anything
-//! is kept, and what a peer claims of sizes and names is only believed once it was checked. It leaves
-//! out what the connection below gives: order, repair, flow control, encryption.
+//! docs/dcudp.md specifies it. Every length has a limit, which is checked before anything is buffered; a
+//! peer's sizes and names are checked before use. Leaves out: order, retransmission, flow control and
+//! encryption, which the connection below provides.
 
 mod channel;
 mod decoder;

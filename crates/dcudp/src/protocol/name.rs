@@ -1,11 +1,15 @@
 //! The names that files have between two endpoints: relative paths of plain parts, on every system the same.
 //!
-//! What has two readings is refused, here for what a user types as for what a peer sends: no
-//! part is empty, `.` or `..`, so a name is never absolute and never climbs; no backslash, which other
-//! systems take for a separator; no control character, which a terminal would obey; no invisible
-//! character, which makes a name look like another one: a mark that turns the direction of writing
-//! round, a line separator. The name of an unfinished file is not one either. Leaves out names that are
-//! not UTF-8, and names that look alike in two alphabets.
+//! Ambiguous names are refused, from users and peers alike:
+//!
+//! - No component is empty, `.` or `..`, so a name is never absolute and never leaves its directory.
+//! - No backslash, which other systems take for a separator.
+//! - No control character, which a terminal would execute.
+//! - No invisible character, such as a mark of direction or a line separator: it makes a name look like
+//!   another one.
+//! - No name of an unfinished file.
+//!
+//! Leaves out: names that are not UTF-8, and names that look alike in two alphabets.
 
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -14,14 +18,14 @@ use thiserror::Error;
 
 /// The most bytes of a name.
 pub const MAX_NAME: usize = 1024;
-/// What the name of a file ends in that is not whole yet.
+/// The suffix of an unfinished file's name.
 pub const PART_SUFFIX: &str = ".dcudp-part";
-/// What file systems take for one part of a path.
+/// The maximum length of a path component in bytes, on common file systems.
 const MAX_PART: usize = 255;
 
 /// The code points of the general categories Cf (format, all marks of direction among them), Zl and Zp
-/// (line and paragraph separator): Unicode 16.0, `extracted/DerivedGeneralCategory.txt`; the Unicode
-/// Standard, section 4.5 (general category), section 23.2 and UAX #9 (marks of direction).
+/// (line and paragraph separator). Source: Unicode 16.0, `extracted/DerivedGeneralCategory.txt`, sections
+/// 4.5 and 23.2, and UAX #9.
 const INVISIBLE: [RangeInclusive<char>; 21] = [
     '\u{ad}'..='\u{ad}',
     '\u{600}'..='\u{605}',

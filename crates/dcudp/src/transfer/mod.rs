@@ -4,9 +4,9 @@
 //! has whole. The disk has a separate thread on both sides, a few parts ahead of the network or
 //! behind it.
 //!
-//! The receiver sends the last frame of every file, one alone: done, or an error. A sender that cannot go
-//! on reports that and waits for it; a receiver that cannot go on reports that and leaves out what still comes, up
-//! to the sender's end or error. So both are ready for the next file, as long as the connection lives.
+//! The receiver sends the last frame of every file: done, or an error. A failing sender reports its error
+//! and waits for that frame. A failing receiver reports its error and discards frames up to the sender's end
+//! or error. So both are ready for the next file on the same connection.
 
 mod receive;
 mod send;
@@ -24,7 +24,7 @@ use crate::terminal::{bytes_lossy, rate_lossy};
 /// Parts of a file between the disk and the network.
 const AHEAD: usize = 8;
 
-/// What was done for one file.
+/// The transfer of one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moved {
     /// The length of the file.

@@ -10,7 +10,7 @@ use crate::disk::Leaving;
 use crate::error::Failure;
 use crate::protocol::{Channel, Chunk, ErrorCode, Frame, Hash, unexpected};
 
-/// What the thread at the disk hands over.
+/// A message from the thread that reads the disk.
 enum Step {
     Data(Chunk),
     End(Hash),

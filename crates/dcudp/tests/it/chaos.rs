@@ -1,6 +1,5 @@
-//! Any sequence of frames against a server with a directory: whatever is said, a file stands under a final
-//! name only if it was announced so, has the hash that was told, and may be there; and what was
-//! confirmed before stays.
+//! Any sequence of frames against a server with a directory. A file has a final name only if the client
+//! announced it, its hash matches, and the server permits it. Confirmed files stay.
 
 use std::fs;
 use std::path::Path;
@@ -116,7 +115,7 @@ fn chaos() -> impl Strategy<Value = Vec<Frame>> {
     vec(piece, 1..12).prop_map(|pieces| pieces.concat())
 }
 
-/// What a client says, to its end and the server's.
+/// Runs a conversation of these client frames until client and server have ended.
 fn say(directory: &Path, frames: &[Frame]) {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.unwrap().block_on(conversation(directory, frames));

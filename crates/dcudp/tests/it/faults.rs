@@ -1,8 +1,8 @@
-//! What goes wrong in the middle: full disks, killed and stopped ends, files that shrink or vanish.
-//! Whatever happens, nothing unfinished has a final name, what was confirmed stays, and the same command
-//! goes on.
+//! Faults during a transfer: full disks, killed and stopped endpoints, files that shrink or vanish.
+//! After each of them, no unfinished file has a final name, confirmed bytes stay, and the same command
+//! resumes.
 //!
-//! Transfers that have to be caught in the middle are slow: the sender is told of a slow interface.
+//! Transfers that a test interrupts are slow: the sender's interface rate is set low.
 
 use std::fs::{self, File};
 use std::net::UdpSocket;

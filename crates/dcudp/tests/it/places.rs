@@ -1,6 +1,6 @@
-//! The places of a server that runs: no address has more than its share, who is idle leaves where others
-//! wait, and whoever has to go is told so. 127.0.0.1 and 127.0.0.2 are two addresses. Who may be evicted
-//! is said by the server's options, so that no test waits.
+//! The places of a running server. No address exceeds its share, idle connections are evicted for new ones,
+//! and an evicted client receives the reason. 127.0.0.1 and 127.0.0.2 are two addresses. The server's
+//! options decide which connections may be evicted, so that no test waits.
 
 use std::net::SocketAddr;
 

@@ -364,7 +364,7 @@ fn a_call_that_is_interrupted_says_so() {
         silent.recv(&mut [0; 2000]).unwrap();
         let words = format!("interrupted before {address} answered\n");
         assert_eq!(running.interrupt(), (130, String::new(), words));
-        // What it said before it heard of that is none of the next one's.
+        // Its earlier datagrams would reach the next client: they are read first.
         silent.set_nonblocking(true).unwrap();
         while silent.recv(&mut [0; 2000]).is_ok() {}
         silent.set_nonblocking(false).unwrap();

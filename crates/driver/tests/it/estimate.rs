@@ -129,7 +129,7 @@ fn one_link_shared_by_hosts_is_exact() {
         ("flows.web.load", "0.6"),
     ];
     assert_exact(INCAST, &slower, (20, 0.0));
-    // What does not get there before the end does not in the estimate either.
+    // Flows that do not complete before the end do not complete in the estimate either.
     let cut = [("run.duration", "20 ms"), ("flows.web.stop", "end")];
     assert_exact(INCAST, &cut, (5, 0.0));
 }

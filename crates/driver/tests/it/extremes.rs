@@ -1,8 +1,8 @@
 //! Random scenarios of extreme values: whatever the language accepts can be built and run.
 //!
-//! From the scenarios of `examples` and of the papers some keys are changed, found by the language's own
-//! description: to 0, 1, the limits of their range and what is just beyond, the greatest numbers, empty
-//! lists, other words. A scenario that is refused has a message. One that is accepted is built and runs
+//! Some keys of the scenarios in `examples` and of the papers are changed, as the language's description
+//! lists them. They become 0, 1, the limits of their range or just beyond, the greatest numbers, empty
+//! lists, other strings. A scenario that is refused has a message. One that is accepted is built and runs
 //! for some events, without a panic. More of them, with overflow checks:
 //! `INCASTLE_TESTS=100000 CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test -p incastle-driver --test it extremes`.
 //!
@@ -39,7 +39,7 @@ type Change = (String, String);
 struct Base {
     path: PathBuf,
     text: String,
-    /// What makes it small.
+    /// Changes that make it small.
     smaller: Vec<Change>,
 }
 
@@ -47,7 +47,7 @@ struct Base {
 struct Soon(Cell<u32>);
 
 impl Overseer for Soon {
-    fn goes_on(&self, _: Time) -> bool {
+    fn continues(&self, _: Time) -> bool {
         self.0.set(self.0.get() + 1);
         self.0.get() < 3
     }
@@ -199,7 +199,7 @@ fn smaller(base: &mut Base) -> bool {
     parsed(base, &[]).is_ok_and(|scenario| !is_large(&scenario))
 }
 
-// What is changed.
+// Changes.
 
 /// Some keys of a base, each with a value of its kind or of none. Mostly what is refused is taken back, so
 /// that extremes come together. Networks of the most hosts are right, and read for seconds: they come in

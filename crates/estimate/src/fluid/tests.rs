@@ -10,15 +10,15 @@ struct Notes {
 }
 
 impl Observer for Notes {
-    fn changed(&mut self, _: Time, _: &Sight<'_>) {}
+    fn changed(&mut self, _: Time, _: &FlowView<'_>) {}
 
     fn load_changed(&mut self, now: Time, link: usize, load: Load) {
         let us = now.as_ps() / 1_000_000;
         self.filled.push((link, us, load));
     }
 
-    fn ended(&mut self, now: Time, sight: &Sight<'_>) {
-        self.ends.push((sight.flow, now.as_ps() / 1_000_000));
+    fn ended(&mut self, now: Time, view: &FlowView<'_>) {
+        self.ends.push((view.flow, now.as_ps() / 1_000_000));
     }
 }
 
@@ -29,7 +29,7 @@ fn us(us: u64) -> Time {
 fn stream(bits: f64, path: &[u32]) -> Stream {
     Stream {
         bits,
-        most: 10e9,
+        rate_alone: 10e9,
         path: path.to_vec(),
     }
 }
@@ -37,12 +37,12 @@ fn stream(bits: f64, path: &[u32]) -> Stream {
 #[test]
 fn flows_on_a_link_share_it() {
     let (mut fluid, mut notes) = (Fluid::new(vec![10e9], 1), Notes::default());
-    // 1 Mbit takes 100 us alone. The second comes after 50 us; the first has half of its bits left,
-    // takes 100 us for them, and leaves the second half of its own.
-    fluid.come(us(0), 0, &stream(1e6, &[0]), &mut notes);
+    // 1 Mbit takes 100 us alone. The second flow arrives after 50 us. Then the first has half of its bits left
+    // and takes 100 us for them; the second has half of its bits left.
+    fluid.arrive(us(0), 0, &stream(1e6, &[0]), &mut notes);
     assert!(fluid.is_busy(0) && !fluid.is_full(0));
     fluid.pass(us(50), &mut notes);
-    fluid.come(us(50), 1, &stream(1e6, &[0]), &mut notes);
+    fluid.arrive(us(50), 1, &stream(1e6, &[0]), &mut notes);
     assert!(fluid.is_full(0));
     fluid.pass(Time::NEVER, &mut notes);
     assert_eq!(notes.ends, [(0, 150), (1, 200)]);
@@ -57,12 +57,12 @@ fn rates_are_max_min_fair() {
         .iter()
         .enumerate()
     {
-        fluid.come(us(0), flow as u32, &stream(1e9, path), &mut notes);
+        fluid.arrive(us(0), flow as u32, &stream(1e9, path), &mut notes);
     }
     let rate = |flow: usize| fluid.flows[flow].rate;
     let rates = (0..5).map(|flow| (rate(flow) / 1e6) as u64);
-    // Three on the first link have a third each. The fourth has half of the third link, which it
-    // shares with the fifth, and so less than the two thirds that are left of the second.
+    // Three flows on the first link have a third each. The fourth shares the third link with the fifth. Half
+    // of that is less than the two thirds left of the second link.
     assert_eq!(
         rates.collect::<Vec<_>>(),
         [3_333, 3_333, 3_333, 5_000, 5_000]
@@ -83,11 +83,11 @@ fn what_links_can_spare_is_what_flows_leave_of_them() {
         let different = path[0] != path[1] && path[1] != path[2] && path[0] != path[2];
         let path = if different { &path[..] } else { &path[..1] };
         let bits = f64::from(flow % 13 + 1) * 1e5;
-        fluid.come(at, flow, &stream(bits, path), &mut notes);
+        fluid.arrive(at, flow, &stream(bits, path), &mut notes);
         for link in 0..7_u32 {
             let wanted: f64 = fluid.members[link as usize]
                 .iter()
-                .map(|&slot| fluid.lefts[slot as usize].besides(link))
+                .map(|&slot| fluid.available[slot as usize].without(link))
                 .sum();
             let Link { level, spare } = fluid.links[link as usize];
             assert!((spare - (room(10e9) - wanted)).abs() < 1.0, "link {link}");

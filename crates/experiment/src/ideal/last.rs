@@ -1,7 +1,7 @@
 //! Flows that differ in the size of their last packet alone.
 //!
-//! Where the earlier packets do not depend on the last one, the flow's time is made of sums and maxima of that
-//! packet's times on links (it waits for the packet ahead, or the link for it). So the time grows with the
+//! Where the earlier packets do not depend on the last one, the flow's time consists of sums and maxima of that
+//! packet's times on links: it waits for the packet ahead, or not. So the time grows with the
 //! packet's size, and its slope never falls: it is convex. Three points of a convex
 //! function on one line prove the line between the outer two. So some sizes are simulated for each number of
 //! packets, and all sizes between them on a line follow.

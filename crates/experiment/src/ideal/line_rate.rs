@@ -4,8 +4,8 @@
 //! stores and forwards them, and each link has the highest rate that it has in the run. A request takes its
 //! own path first. The time is that from the write to the last byte at the receiver, in closed form.
 //!
-//! Where packets of one transfer may take several paths at once (ECMP per packet or flowlet, routes that
-//! change with failures), only the hosts' own links are certain to carry all of them. The links of switches
+//! Packets of one transfer may take several paths: ECMP per packet or flowlet, routes that change with
+//! failures. Then only the hosts' links are certain to carry all of them. The links of switches
 //! then cost their delay and one packet's transmission each, without queueing.
 //! Leaves out: handshakes, windows, jitter, and all other traffic.
 
@@ -196,8 +196,8 @@ impl Train {
         longest
     }
 
-    /// A lower bound of their time where they may overtake each other between the first link and the
-    /// last, with the delay of the path between them.
+    /// A lower bound of their time with reordering between the first link and the last, with the delay of the
+    /// path between them.
     fn at_least(&self, up: Rate, down: Rate, path: &Profile) -> u128 {
         let between = |bytes| -> u128 {
             let links = path.rates.iter().map(|rate| ps(bytes, *rate));

@@ -133,9 +133,8 @@ impl Class {
     }
 }
 
-/// Whether times of flows with one number of packets may lie on lines. This holds for TCP flows whose packets leave
-/// one by one whatever follows, never queue behind each other in a switch, and take whole picoseconds
-/// per byte.
+/// Whether times of flows with one number of packets may lie on lines. This holds for TCP flows whose packets
+/// leave one by one, never queue behind each other in a switch, and take whole picoseconds per byte.
 fn has_lines(alone: &Alone, path: &PathCopy) -> bool {
     let Some(own) = path.rates().next() else {
         return false;

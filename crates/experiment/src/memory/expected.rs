@@ -1,8 +1,7 @@
-//! The memory that a run will take, from the scenario alone: the offered load, as far as the receivers'
-//! links carry it, times the records of each packet, flow and sample.
+//! The expected memory of a run, from the scenario alone: the offered load, as far as the receivers' links
+//! carry it, times the records of each packet, flow and sample. Flows of random sizes count with the mean.
 //!
-//! Leaves out: losses (fewer or more packets), timeouts, notifications of QCN; flows of random sizes count
-//! with the mean.
+//! Leaves out: losses (fewer or more packets), timeouts, notifications of QCN.
 
 use incastle_units::Bytes;
 
@@ -57,8 +56,7 @@ pub fn expected(scenario: &Scenario) -> Memory {
     memory
 }
 
-/// The memory that a run certainly takes, for the network and the flows that are not random, in `parts`
-/// partitions that each have all of it.
+/// The minimum memory of a run: the network and the flows that are not random, in each of `parts` partitions.
 pub fn at_start(scenario: &Scenario, parts: usize) -> Memory {
     let mut memory = of_network(scenario, parts);
     let groups = scenario.tables().flows.iter().map(|(_, group)| group);

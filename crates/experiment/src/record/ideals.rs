@@ -18,17 +18,17 @@ pub(crate) struct IdealTimes {
 }
 
 impl IdealTimes {
-    /// The ideal FCTs, as long as `goes_on` allows.
+    /// The ideal FCTs, as long as `continues` allows.
     pub(crate) fn new(
         scenario: &Scenario,
         flows: &Flows,
         rows: &[TransferNote],
-        goes_on: impl Fn() -> bool,
+        continues: impl Fn() -> bool,
     ) -> Self {
         let mut ideals = Ideals::new(scenario);
         let mut times = vec![None; rows.len()];
         assert!(rows.iter().all(|row| row.group < flows.groups().len()));
-        if !goes_on() {
+        if !continues() {
             return Self {
                 times,
                 failure: None,
@@ -46,9 +46,9 @@ impl IdealTimes {
                 bytes: row.bytes,
             });
             // A controller that fails while alone ends the search, and its time is void.
-            let goes_on = goes_on();
+            let continues = continues();
             match found {
-                Ok(found) if goes_on => *time = found,
+                Ok(found) if continues => *time = found,
                 failed => {
                     let failure = Note::NoIdeals {
                         group: flow.group.to_string(),

@@ -98,8 +98,7 @@ impl Finished {
     }
 }
 
-/// Ends the measured interval of a run that ended before it did: at that instant every queue has had its last length
-/// since its last change.
+/// Ends the measured interval of a run that ended before it. Every queue has kept its last length until then.
 fn end_interval(recorder: &mut Recorder, interval: Interval, now: Time) {
     if now < interval.from {
         recorder.measuring(now, Boundary::Begin);
@@ -205,11 +204,11 @@ impl<'a> Record<'a> {
 
     /// The same with ideal FCTs, where they are requested. The overseer may end the search.
     pub(crate) fn with_ideals(mut self, overseer: &dyn Overseer) -> Self {
-        let goes_on = || !self.interrupted && overseer.goes_on(self.now);
+        let continues = || !self.interrupted && overseer.continues(self.now);
         self.ideals = self
             .measure()
             .slowdown
-            .then(|| IdealTimes::new(self.scenario, &self.flows, &self.transfers, goes_on));
+            .then(|| IdealTimes::new(self.scenario, &self.flows, &self.transfers, continues));
         self
     }
 

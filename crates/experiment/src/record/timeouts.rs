@@ -1,8 +1,8 @@
 //! The retransmission timeouts of a finished run, with the losses before each and its cost.
 //!
-//! The kind is the sender's own view. The network's view completes it: the port that dropped the last
-//! transmission of the first missing segment, and the number of outstanding segments that were dropped.
-//! Leaves out: segments that were dropped, sent again and reported by SACK; they count as dropped.
+//! The kind is the sender's view. The network's view adds the port that dropped the last transmission of the
+//! first missing segment, and the number of outstanding segments that were dropped. A segment that was
+//! dropped, retransmitted and reported by SACK counts as dropped.
 
 use std::collections::BTreeMap;
 

@@ -6,8 +6,8 @@ use incastle_experiment::Output;
 
 use crate::common::{assert_near, of_port, parse, real, result, run, scenario, text, whole};
 
-/// Hosts around one switch at 10 Gbit/s and 1 us per link, whose windows cover every message from the
-/// start; `[run]` and flows as tests need them.
+/// Hosts around one switch at 10 Gbit/s and 1 us per link. Their windows cover every message from the start.
+/// `flows` has `[run]` and the flows.
 fn star(hosts: u32, flows: &str) -> String {
     format!(
         "[run]\nduration = \"1 s\"\n[network]\ntopology = \"star\"\nsenders = {hosts}\n\
@@ -26,14 +26,15 @@ fn took(output: &Output) -> f64 {
     real(output, "rounds", "completed_s")[0] - started[0]
 }
 
-/// What flows delivered, by their ends.
+/// Bytes that flows delivered, by source and destination.
 fn delivered(output: &Output) -> BTreeMap<(String, String), u64> {
     let (from, to) = (text(output, "flows", "from"), text(output, "flows", "to"));
     let bytes = whole(output, "flows", "delivered_bytes");
     from.into_iter().zip(to).zip(bytes).collect()
 }
 
-/// What `bytes` of application data take on a link in full packets of 1500 B, 1460 B of data each.
+/// The seconds that `bytes` of application data take on a link, in full packets of 1500 B with 1460 B of
+/// data.
 fn on_link(bytes: f64) -> f64 {
     bytes * 1500.0 / 1460.0 * 8.0 / 10e9
 }
@@ -136,8 +137,8 @@ fn a_chain_takes_its_links_one_after_the_other_or_all_at_once() {
     );
 }
 
-/// Seven hosts, 0 above 1 and 2, those above 3, 4 and 5, 6: two children share the link to their parent, and
-/// a parent sends to both over its own. Each edge has the vector once in each direction.
+/// A tree of seven hosts: 0 above 1 and 2, those above 3, 4 and 5, 6. Two children share the link to their
+/// parent, and a parent sends to both over its link. Each edge carries the vector once in each direction.
 #[test]
 fn a_binary_tree_shares_the_links_of_inner_hosts() {
     let output = result(&star(7, ALL_REDUCE), &[("flows.sum.algorithm", "tree")]);

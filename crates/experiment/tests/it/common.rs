@@ -21,7 +21,7 @@ pub(crate) use texts::{
 struct Unattended;
 
 impl Overseer for Unattended {
-    fn goes_on(&self, _: Time) -> bool {
+    fn continues(&self, _: Time) -> bool {
         true
     }
 }

@@ -213,8 +213,8 @@ start_spread = "0 s"
         }
     }
     // The request, 104 B: 2 x (25 us + 0.832 us). 4 x 10 full packets one after the other: 25 us +
-    // 12 us + 25 us + 40 x 12 us. The last response takes 593.664 us, those before it 12 us less each:
-    // of four responses two are in time.
+    // 12 us + 25 us + 40 x 12 us. The last response takes 593.664 us, each earlier one 12 us less. Two of the
+    // four responses are in time.
     assert_eq!(met, 4);
     assert_eq!(output.totals.met_deadlines, 4);
     assert_eq!(output.totals.missed_deadlines, 4);

@@ -150,8 +150,8 @@ slowdown = true
         ("network.failures.one.between", "['left', 'right']"),
         ("measure.ideal", "own-transport"),
     ]);
-    // By line rate the handshake is not in it, a round trip of 6 ms here and 8 ms on the detour: delays
-    // of 3 and 4 ms and some microseconds of transmission.
+    // At line rate there is no handshake, which takes 6 ms here and 8 ms on the detour. The delays are 3 and
+    // 4 ms, plus some microseconds of transmission.
     for (found, expected) in [(whole, 3.0), (around, 3.0), (own, 1.0)] {
         assert_eq!(found.len(), 1);
         assert!((found[0] - expected).abs() < 0.03, "{found:?}");

@@ -40,8 +40,8 @@ fn an_ideal_fct_is_that_of_the_wire() {
     assert_near(alone(&[("flows.one.size", "1460 B")]), 74e-6, 1e-15);
     // Ten such packets leave in 120 us, the last one crosses one link more.
     assert_near(alone(&[("flows.one.size", "14600 B")]), 182e-6, 1e-15);
-    // The tenth packet has 1 B: 41 B on the wire. It waits at the second link for the ninth: 25 us of
-    // delay, 9 x 12 us, then 12 us and 0.328 us there, and 25 us.
+    // The tenth packet has 1 B: 41 B on the wire. It waits at the second link for the ninth. 25 us of delay,
+    // 9 x 12 us, 12 us and 0.328 us at the second link, 25 us of delay.
     assert_near(alone(&[("flows.one.size", "13141 B")]), 170.328e-6, 1e-15);
     // Ethernet adds 38 B to each packet: 10 x 12.304 us + 12.304 us + 50 us.
     let framed = [
@@ -82,8 +82,8 @@ fn a_request_adds_its_way_out() {
         .iter()
         .position(|kind| kind == "response")
         .expect("an answer");
-    // The response 74 us. The request: 1500 B and 580 B back to back; at the second link 12 + 12 us for
-    // the first, 4.64 us for the second, and 50 us.
+    // The response takes 74 us. The request is 1500 B and 580 B back to back: 12 + 12 us for the first, 4.64 us
+    // for the second at the second link, and 50 us of delay.
     assert_near(ideals[answer], 74e-6 + 78.64e-6, 1e-15);
     let round = kinds
         .iter()

@@ -5,8 +5,8 @@ use proptest::prelude::*;
 
 use crate::common::{leaf_spine, parse, result, text, whole};
 
-/// The mean utilisation of the ports from one role to another, of those that sent anything; and the share of
-/// data packets that were sent again.
+/// The mean utilization of the ports from one role to another, without silent ports; and the share of
+/// retransmitted data packets.
 fn measured(scenario: &str, ports: (&str, &str), seconds: f64, rate: f64) -> (f64, f64) {
     let output = result(scenario, &[]);
     let names = text(&output, "links", "port");

@@ -1,4 +1,4 @@
-//! What switches store over time: shared memories with Dynamic Thresholds, and memories per port.
+//! Buffer occupancy of switches over time: shared memories with Dynamic Thresholds, and memories per port.
 
 use incastle_experiment::Output;
 
@@ -78,8 +78,8 @@ fn the_ports_of_a_shared_memory_never_hold_more_than_it_has() {
     assert!(output.totals.max_memory_bytes as f64 >= most);
 }
 
-/// At admission a port stays within alpha times what is free. One alone gets alpha / (1 + alpha) of the
-/// memory, about 694 KB; with a second one both get alpha / (1 + 2 alpha), and the first falls to that.
+/// At admission a port stays within alpha times the free memory. A single port gets alpha / (1 + alpha) of the
+/// memory, about 694 KB. Two ports get alpha / (1 + 2 alpha) each, and the first falls to that.
 #[test]
 fn busy_ports_get_their_shares_by_dynamic_thresholds() {
     let packet = 1_500.0;

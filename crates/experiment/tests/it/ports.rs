@@ -60,7 +60,7 @@ fn a_group_of_all_ports_is_the_switch() {
         "65 packets",
     )];
     assert_eq!(digest(&both), whole);
-    // Of several groups with a port the last one counts, as with links and switches.
+    // If several groups have a port, the last one counts, as with links and switches.
     let last = [
         ("switch.ports.none.to", "receivers"),
         ("switch.ports.none.queue.kind", "drop-tail"),

@@ -42,14 +42,14 @@ fn the_last_packet_of_an_answer_waits_for_the_timer() {
     let waited = real(&output, "timeouts", "waited_s")[0];
     assert_near(waited, 20e-3, 1e-3);
     assert_near(real(&output, "timeouts", "rto_s")[0], 20e-3, 1e-3);
-    // The wait begins with the ACK of the second segment at the server, 50 us and an ACK's sending
-    // times after the link to the client fell idle.
+    // The wait begins when the ACK of the second segment reaches the server. That is 50 us and an ACK's
+    // transmission times after the link to the client fell idle.
     let idle = real(&output, "timeouts", "idle_s")[0];
     assert_near(idle, waited, 1e-9);
     assert_eq!(whole(&output, "rounds", "timeouts"), [1, 0]);
-    // In the round the link is idle from the second segment to the third, sent again: the ACK's time
-    // (50 us + 3.2 us + 0.32 us), the wait, and the segment's to the switch and on (25 us + 12 us +
-    // 25 us). The gaps before, around the ACK of the request, are shorter than two packets (240 us).
+    // In the round the link is idle from the second segment to the retransmitted third: the ACK's time
+    // (50 us + 3.2 us + 0.32 us), the wait, and the segment's time (25 us + 12 us + 25 us). The earlier
+    // gaps, around the ACK of the request, are shorter than two packets (240 us).
     let expected = 53.52e-6 + waited + 62e-6;
     assert_near(real(&output, "rounds", "idle_s")[0], expected, 1e-9);
 }

@@ -81,8 +81,8 @@ fn assert_hosts(layout: &Layout, hosts: usize) {
     assert_eq!(switches.len(), layout.switches.len());
 }
 
-/// What the first half of the hosts can send to the second at once, in bits per second: the maximum
-/// flow, by shortest augmenting paths (Edmonds and Karp).
+/// The bandwidth from the first half of the hosts to the second, in bits per second. It is the maximum flow,
+/// by shortest augmenting paths (Edmonds and Karp).
 fn bisection(layout: &Layout) -> u64 {
     let hosts = layout.hosts.len();
     let (source, sink) = (

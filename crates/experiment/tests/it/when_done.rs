@@ -36,7 +36,7 @@ fn a_run_ends_with_its_last_byte() {
 
 #[test]
 fn means_are_over_the_time_that_was_simulated() {
-    // 100 KB at 1 Gbit/s take some 0.9 ms: a thousandth of a run of 1 s, but most of their own time.
+    // 100 KB at 1 Gbit/s take some 0.9 ms: a thousandth of a run of 1 s, but most of the time of the flow.
     let output = result(&format!("{STAR}{ONE}"), &[DONE, ("run.duration", "1 s")]);
     let busiest = real(&output, "links", "utilisation");
     let busiest = busiest.into_iter().fold(0.0, f64::max);
@@ -47,7 +47,7 @@ fn means_are_over_the_time_that_was_simulated() {
 struct Interrupting;
 
 impl Overseer for Interrupting {
-    fn goes_on(&self, _: Time) -> bool {
+    fn continues(&self, _: Time) -> bool {
         false
     }
 }

@@ -116,8 +116,8 @@ fn cbr_keeps_its_rate_over_datagrams_and_tcp() {
     };
     for kind in ["udp", "tcp"] {
         let output = result(&flows(kind), &[]);
-        // A message of 10,000 bits every 100 us, the first at 0; those of the last 100 us are
-        // still in flight (70 us and more) or just written.
+        // A message of 10,000 bits every 100 us, the first at 0. Those of the last 100 us are still in
+        // flight (70 us and more) or just written.
         let delivered = whole(&output, "flows", "delivered_bytes")[0];
         assert!(
             (99 * 1250..=100 * 1250).contains(&delivered),

@@ -17,8 +17,8 @@ use super::error;
 
 /// The longest time that a signal's handler waits.
 const SLICE: Duration = Duration::from_millis(50);
-/// Threads for the network. An endpoint is one task, and a writer sends its packets in its own thread, so that
-/// more would help only a process with many busy endpoints.
+/// Threads for the network. An endpoint is one task, and a writer sends its packets in its own thread. More
+/// threads would help only a process with many busy endpoints.
 const MAX_THREADS: usize = 4;
 
 /// The runtime, and the process that has its threads.

@@ -11,8 +11,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use incastle_testbed::capture;
 
-/// Writes a pcapng file with a session of two DCUDP ends and one packet of each kind, and on its standard output, as one line of
-/// JSON per packet, what our parser reads in it.
+/// Writes a pcapng file with a session of two DCUDP endpoints and one packet of each kind. On standard output, it writes the
+/// fields of each packet by Incastle's parser, as one line of JSON per packet.
 #[derive(Parser)]
 #[command(version)]
 struct Options {

@@ -26,10 +26,10 @@ use serde::Serialize;
 
 /// A bottleneck between two network namespaces, in real time.
 ///
-/// Packets from the left device wait in a queue, which marks or drops them, leave at the rate and arrive on the right after the
-/// delay. The reverse path has the same rate and delay, and a queue that only drops when its buffer is full. The router prints
-/// "ready" once both devices are attached. At each line of its standard input, and at its end, it writes what it measured since the last
-/// one as a line of JSON.
+/// Packets from the left device wait in a queue, which marks or drops them, and arrive on the right after transmission and
+/// delay. The reverse path has the same rate and delay, and a drop-tail queue. The router prints
+/// "ready" once both devices are attached. At each line of its standard input, and at its end, it writes the measurements since
+/// the last one as a line of JSON.
 #[derive(Parser)]
 #[command(
     version,
@@ -56,13 +56,13 @@ struct Options {
     /// The delay of each direction
     #[arg(long, default_value = "0 s")]
     delay: Span,
-    /// What the queue does before it is full
+    /// The queue discipline
     #[arg(long, default_value = "drop-tail")]
     queue: Queue,
-    /// A packet that finds more than this waiting is marked
+    /// Mark a packet that arrives at a longer queue than this
     #[arg(long, default_value = "15 packets")]
     marking_threshold: Amount,
-    /// With a threshold: drop above it what cannot be marked
+    /// With a threshold: drop packets above it that are not ECN-capable
     #[arg(long)]
     drop_not_ect: bool,
     /// With RED: below this average nothing is marked
@@ -77,13 +77,13 @@ struct Options {
     /// With RED: the probability of a mark just below the upper threshold
     #[arg(long, default_value_t = 0.1)]
     max_p: f64,
-    /// What the queue and the packet being sent may take
+    /// Capacity of the queue, the packet in transmission included
     #[arg(long, default_value = "1000 packets")]
     buffer: Amount,
     /// Clear the ECN field of every packet, as some paths do
     #[arg(long)]
     bleach: bool,
-    /// RED's draws follow from it
+    /// Seed of RED's random draws
     #[arg(long, default_value_t = 1)]
     seed: u64,
 }

@@ -1,6 +1,6 @@
-//! What a key costs one core: sealing and opening batches as an endpoint does, a handshake, and refusing a
-//! forged datagram of each kind. No socket, and no other thread; time is the processor's for this one, so
-//! that a busy machine does not count.
+//! The cost of encryption on one core: sealing and opening batches as an endpoint does, a handshake, and
+//! refusing a forged datagram of each kind. It uses no socket and no other thread. Times are CPU times of
+//! this thread, so that other load on the machine does not count.
 //!
 //! ```text
 //! seal [seconds of each measurement]

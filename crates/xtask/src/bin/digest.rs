@@ -23,7 +23,7 @@ impl Files for NoFiles {
 struct Unattended;
 
 impl Overseer for Unattended {
-    fn goes_on(&self, _now: Time) -> bool {
+    fn continues(&self, _now: Time) -> bool {
         true
     }
 }

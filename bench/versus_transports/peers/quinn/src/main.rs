@@ -1,5 +1,5 @@
 //! Quinn, QUIC in Rust, as a peer: one bidirectional stream. Its command line, blocks and reports are those
-//! of `../peer.h`; behind the port comes the file by which the server hands its certificate to the client.
+//! of `../peer.h`. The argument after the port is the file in which the server leaves its certificate.
 //!
 //! ```text
 //! quinn-peer serve ADDRESS PORT CERTIFICATE
@@ -7,8 +7,8 @@
 //! quinn-peer ping ADDRESS PORT CERTIFICATE COUNT
 //! ```
 //!
-//! Quinn's defaults (CUBIC, GSO and GRO, an MTU found by probing) but for windows that this path does not
-//! fill, one thread per end, and a socket buffer as large as ours. Packets are always encrypted.
+//! Quinn has its defaults (CUBIC, GSO and GRO, path MTU discovery), with three exceptions: windows that this
+//! path does not fill, one thread per endpoint, and DCUDP's socket buffers. Packets are always encrypted.
 
 use std::error::Error;
 use std::net::{SocketAddr, UdpSocket};

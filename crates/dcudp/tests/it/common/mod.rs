@@ -109,7 +109,7 @@ pub(crate) async fn get(
     request::get(client, &root, &name(what), existing, hidden).await
 }
 
-/// What stands in a directory, in order.
+/// The names in a directory, sorted.
 pub(crate) fn listing(directory: &Path) -> Vec<String> {
     let entries = fs::read_dir(directory).unwrap();
     let mut names: Vec<_> = entries

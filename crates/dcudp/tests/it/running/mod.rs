@@ -1,4 +1,4 @@
-//! Runs the binary: to its end, or as a server beside a test.
+//! Runs the binary: to its end, or as a server during a test.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -28,7 +28,6 @@ pub(crate) fn finish(child: Child) -> (i32, String, String) {
     Running::new(child).finish()
 }
 
-/// What could not be read is empty.
 pub(crate) fn text(bytes: impl AsRef<str>) -> String {
     bytes.as_ref().to_owned()
 }
@@ -94,7 +93,7 @@ impl Drop for Running {
     }
 }
 
-/// Reads to the end beside the test, so that no pipe is ever full.
+/// Reads to the end in a thread, so that no pipe is ever full.
 fn reader(stream: Option<impl Read + Send + 'static>) -> mpsc::Receiver<String> {
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || {

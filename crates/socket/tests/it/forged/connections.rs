@@ -17,7 +17,7 @@ async fn lives(raw: &Raw, connection: &Connection, number: u32) {
     assert_eq!(&heard, b"alive");
 }
 
-/// What the connection has refused, once it is something.
+/// The connection's counts of refused packets, once one is not zero.
 async fn refused(connection: &Connection) -> Refused {
     loop {
         let refused = connection.statistics().protocol.refused;

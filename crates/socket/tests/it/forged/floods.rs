@@ -143,7 +143,7 @@ fn memory_has_a_limit_and_what_is_beyond_comes_again() {
         while victim.statistics().ignored.beyond_memory == 0 {
             tokio::time::sleep(Duration::from_millis(1)).await;
         }
-        // What the kernel has joined into one may pass beyond the limit: it is looked at in between.
+        // One batch that GRO has coalesced may exceed the limit: it is checked between batches.
         assert!(victim.statistics().receive_memory <= 100_000 + (64 << 10));
         let mut heard = vec![0; 1 << 20];
         let mut stream = receiver.recv_stream().unwrap();

@@ -1,7 +1,7 @@
-//! What liars send to a real socket: off the path, on it, and in floods. Nothing has an effect but on
-//! counters, nothing is kept of a peer that has not returned its cookie, nothing is answered with more
-//! than it sent. Packets are written word by word here, not by the code under test; what a sans-IO
-//! connection alone decides has more cases in `crates/transport/tests/it/udt/forged.rs`.
+//! Forged packets sent to a real socket: by off-path and on-path attackers, and in floods. They change
+//! counters alone; a peer without a returned cookie takes no memory; no reply is longer than its
+//! request. Packets are encoded here, not by the code under test. `crates/transport/tests/it/udt/forged.rs`
+//! has more cases for the sans-IO connection.
 
 mod connections;
 mod floods;

@@ -21,7 +21,7 @@ fn sessions(endpoint: &Endpoint) -> SessionStatistics {
     endpoint.statistics().sessions.unwrap()
 }
 
-/// What waits no longer for an answer than a test should.
+/// A configuration with a connect timeout short enough for a test.
 fn impatient() -> ConnectionConfig {
     ConnectionConfig {
         connect_timeout: Duration::from_secs(2),
@@ -234,7 +234,7 @@ fn a_peer_that_was_started_anew_is_reached_again() {
     });
 }
 
-/// What a relay saw of two ends.
+/// A relay between two endpoints, and the datagrams it has seen.
 struct Relay {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Vec<u8>>>>,
@@ -242,7 +242,7 @@ struct Relay {
 }
 
 impl Relay {
-    /// Passes datagrams on, and beside each of them what `disturb` makes of it, given its number.
+    /// Forwards datagrams, each after the datagrams that `disturb` makes of it and its number.
     fn start(
         server: SocketAddr,
         disturb: impl Fn(usize, &[u8]) -> Vec<Vec<u8>> + Send + 'static,
@@ -277,7 +277,7 @@ impl Relay {
                 };
                 let disturbance = disturb(number, datagram);
                 for bytes in disturbance.iter().map(Vec::as_slice).chain([datagram]) {
-                    // What the kernel has no room for is lost.
+                    // A datagram that the kernel refuses is lost.
                     let _ = to.map(|to| socket.send_to(bytes, to));
                 }
             }

@@ -1,4 +1,4 @@
-//! Time stamps of datagrams, and the ECN field that has no room beside them.
+//! Time stamps of datagrams, which leave no room for the ECN field.
 
 use std::net::SocketAddr;
 use std::sync::mpsc;
@@ -42,8 +42,8 @@ const fn mbit(rate: u64) -> Rate {
     Rate::from_bits_per_second(rate * 1_000_000)
 }
 
-/// A server in a runtime of one thread, which somebody else keeps for 3 ms at a time: its endpoint reads
-/// what has arrived meanwhile, some 25 packets, at once.
+/// A server in a runtime of one thread, which another task blocks for 3 ms at a time. Its endpoint then reads
+/// some 25 packets at once.
 fn late_server(config: ConnectionConfig, bytes: usize) -> (SocketAddr, JoinHandle<()>) {
     let (tell, told) = mpsc::channel();
     let server = std::thread::spawn(move || {
@@ -69,7 +69,7 @@ fn late_server(config: ConnectionConfig, bytes: usize) -> (SocketAddr, JoinHandl
     (told.recv().unwrap(), server)
 }
 
-/// What a sender knows of the path to such a server.
+/// A sender's estimates of the path to such a server.
 async fn known(interface: Rate) -> (Option<Rate>, Option<Rate>) {
     let bytes = data(2 * MEGABYTE, 3);
     let (peer, server) = late_server(udt(interface), bytes.len());

@@ -13,7 +13,7 @@ use incastle_scenario::topology::layout::End;
 
 /// The bottlenecks of flows among the links of their paths.
 #[derive(Default)]
-pub(super) struct Holds {
+pub(super) struct Bottlenecks {
     /// By flow and link of its path: bits that it could have sent in addition, were that link no bottleneck.
     missed: Vec<f64>,
     /// Likewise: the shares of the flow's time in which the port forward, and that back, were full.
@@ -25,7 +25,7 @@ pub(super) struct Holds {
     waits: Vec<Span>,
 }
 
-impl Holds {
+impl Bottlenecks {
     /// The bottlenecks in the fluid. `whole_there` returns for a flow and a link of its path whether the network
     /// around that link has all that the flow meets.
     pub(super) fn new(
@@ -57,20 +57,20 @@ impl Holds {
         }
     }
 
-    /// The index on a flow's path of the link around which it is timed: where the network has all that the flow
-    /// meets, else its worst bottleneck. Absent for a flow without bottlenecks.
+    /// The index, on a flow's path, of the link around which it is timed: one whose surroundings contain all that
+    /// the flow meets, else its worst bottleneck. Absent without bottlenecks.
     pub(super) fn timed_at(&self, flow: usize) -> Option<usize> {
         self.timed[flow].map(usize::from)
     }
 
     /// A flow's waits in a round trip at ports elsewhere, seen from a link of its path: nothing without a
     /// bottleneck.
-    pub(super) fn round(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
+    pub(super) fn round_trip_wait(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
         let FlowAtHop { flow, hop: here } = at;
         if self.timed[flow].is_none() {
             return Span::ZERO;
         }
-        let forth = self.forth(whole, at);
+        let forth = self.forward_wait(whole, at);
         let first = whole.crossings.first(flow);
         let path = whole.crossings.path(flow).enumerate();
         // ACKs too wait only at switches, not at the receiver.
@@ -84,7 +84,7 @@ impl Holds {
 
     /// The waits of a packet of a flow with a bottleneck at ports elsewhere. Its host's port is left out: the
     /// packet waits there for its own flow, or its pace contains the wait.
-    pub(super) fn forth(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
+    pub(super) fn forward_wait(&self, whole: &Whole<'_>, at: FlowAtHop) -> Span {
         let FlowAtHop { flow, hop: here } = at;
         let first = whole.crossings.first(flow);
         let path = whole.crossings.path(flow).enumerate().skip(1);
