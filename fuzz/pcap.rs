@@ -152,7 +152,7 @@ fn packet(operation: u8, input: &mut Input<'_>, envelope: &Envelope) -> Option<(
             let dialect = [Dialect::Udt, Dialect::Dcudp][usize::from(input.byte()? % 2)];
             let length = usize::from(input.byte()?);
             let view = parse(input.take(length), dialect).ok()?;
-            let frame = envelope.udt(&view.packet, view.beside(), dialect);
+            let frame = envelope.udt(&view.packet, view.body(), dialect);
             (frame, Transport::Udt(view.packet.content, dialect))
         }
         _ => {

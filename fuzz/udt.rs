@@ -3,8 +3,8 @@
 
 use incastle_congestion::{Algorithm, Dcudp as DcudpLaw, DcudpConfig, Udt as UdtLaw, UdtConfig};
 use incastle_transport::udt::wire::{
-    Beside, Content, Control, ControlHeader, Dialect, Extension, Handshake, HandshakeKind, Packet,
-    SocketKind, destination, parse, write,
+    Content, Control, ControlBody, ControlHeader, Dialect, Extension, Handshake, HandshakeKind,
+    Packet, SocketKind, destination, parse, write,
 };
 use incastle_transport::udt::{
     ByteConnection, Config, Connection, Identity, MessageOptions, Number, Protocol,
@@ -33,8 +33,8 @@ pub(crate) fn parser(input: &[u8]) {
         };
         assert!(view.payload.len() <= input.len());
         let mut out = Vec::new();
-        write(&view.packet, view.beside(), view.payload, dialect, &mut out);
-        assert_eq!(out.len(), view.packet.wire_bytes(view.beside(), dialect));
+        write(&view.packet, view.body(), view.payload, dialect, &mut out);
+        assert_eq!(out.len(), view.packet.wire_bytes(view.body(), dialect));
         let again = parse(&out, dialect).expect("a written packet");
         assert_eq!(again.packet, view.packet);
         assert_eq!(again.handshake, view.handshake);
@@ -149,8 +149,8 @@ impl Subject {
                 }),
             };
             let mut datagram = Vec::new();
-            let beside = Beside::Handshake(&handshake);
-            write(&packet, beside, &[], Dialect::Udt, &mut datagram);
+            let body = ControlBody::Handshake(&handshake);
+            write(&packet, body, &[], Dialect::Udt, &mut datagram);
             self.arrive(&datagram, Ecn::NotEct);
         }
     }

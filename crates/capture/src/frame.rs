@@ -12,7 +12,7 @@ use etherparse::{
     TcpOptionElement, UdpHeader, VlanPcp,
 };
 use incastle_transport::tcp::{Flags, SackBlock, Segment};
-use incastle_transport::udt::wire::{Beside, Content, Dialect, Packet, data_header, write};
+use incastle_transport::udt::wire::{Content, ControlBody, Dialect, Packet, data_header, write};
 use incastle_units::{Ecn, Time};
 
 use crate::Host;
@@ -156,7 +156,7 @@ impl Envelope {
     }
 
     /// The frame of a packet of UDT or DCUDP. Handshakes have UDT's layout in every dialect.
-    pub fn udt(&self, packet: &Packet, beside: Beside<'_>, dialect: Dialect) -> Frame {
+    pub fn udt(&self, packet: &Packet, body: ControlBody<'_>, dialect: Dialect) -> Frame {
         match &packet.content {
             Content::Data(header) => {
                 let said = data_header(packet, header, dialect);
@@ -164,7 +164,7 @@ impl Envelope {
             }
             Content::Control(_) => {
                 let mut said = Vec::new();
-                write(packet, beside, &[], dialect, &mut said);
+                write(packet, body, &[], dialect, &mut said);
                 self.udp(&said, 0)
             }
         }

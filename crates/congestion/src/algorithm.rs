@@ -62,7 +62,7 @@ macro_rules! dispatch {
 }
 
 impl Algorithm {
-    /// Whether `on_sent` does anything: where it does not, nobody has to make a context for it.
+    /// Whether `on_sent` does anything: if not, the caller need not build a context for it.
     #[inline]
     pub const fn uses_on_sent(&self) -> bool {
         match self {

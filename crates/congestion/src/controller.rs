@@ -1,7 +1,7 @@
 //! The trait of every window- or rate-based controller: one object per connection.
 //!
-//! Call order, for one arriving ACK: `on_ack` first, then `on_congestion` with what the same ACK
-//! revealed (an ECN echo, then a loss), then read back `window`, `pacing` and `next_timer`. The
+//! Call order for one ACK: `on_ack`, then `on_congestion` with the events that the same ACK
+//! revealed (an ECN echo, then a loss). Then read `window`, `pacing` and `next_timer`. The
 //! transport reports *every* ACK that echoes congestion; the controller decides how often to react.
 //! `on_sent` comes after the packet left: its context already counts it.
 //!
@@ -48,7 +48,7 @@ pub enum Echo {
     Congestion,
 }
 
-/// What kept the sender from sending more before this ACK came.
+/// The limit on the sender before this ACK came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LimitedBy {
     /// The controller's own window or rate.
@@ -57,7 +57,7 @@ pub enum LimitedBy {
     Application,
 }
 
-/// Where the transport's loss recovery stands.
+/// The phase of the transport's loss recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// No loss outstanding.
@@ -73,19 +73,19 @@ pub enum Phase {
 pub struct AckSample {
     /// Data newly acknowledged, cumulatively. Zero for a duplicate.
     pub acked: Bytes,
-    /// Packets that this acknowledgement answers for (at least 1; more under delayed ACKs).
+    /// Packets that this acknowledgement covers (at least 1; more under delayed ACKs).
     pub segments: u32,
     /// The congestion echo.
     pub echo: Echo,
     /// The latest round-trip sample, if this acknowledgement gave one, not smoothed.
     pub rtt: Option<Span>,
-    /// What kept the sender from sending more before it.
+    /// The limit on the sender before it.
     pub limited_by: LimitedBy,
     /// The state of loss recovery after it.
     pub phase: Phase,
 }
 
-/// What may make a controller slow down.
+/// An event that may make a controller slow down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CongestionEvent {
     /// An ACK echoed a mark. Reported for every such ACK.
@@ -93,7 +93,7 @@ pub enum CongestionEvent {
     /// Packets were found lost and are about to be retransmitted: on TCP at the start of each
     /// recovery, on UDT with each NAK.
     Loss {
-        /// How many packets this report names.
+        /// The number of packets that this report names.
         count: u32,
         /// The largest sequence number among them (on TCP: the first byte of that segment).
         largest: u64,
@@ -112,7 +112,7 @@ pub enum CongestionEvent {
     Over,
 }
 
-/// What the controller did about a [`CongestionEvent`].
+/// The controller's reaction to a [`CongestionEvent`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reaction {
     /// Nothing: it already reacted in this window, or it ignores the event.
@@ -121,7 +121,7 @@ pub enum Reaction {
     Reduced,
 }
 
-/// How much may be outstanding.
+/// The limit on outstanding data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Window {
     /// At most this many bytes.
@@ -175,7 +175,7 @@ pub trait Controller: Send {
         None
     }
 
-    /// How much may be outstanding.
+    /// The limit on outstanding data.
     fn window(&self) -> Window;
 
     /// The rate at which the transport paces packets; `None` sends as the window allows.

@@ -48,7 +48,7 @@ struct Epoch {
     cwnd: f64,
     /// When the cubic reaches W_max, in seconds from the beginning of the stage.
     k: f64,
-    /// What Reno would have by now.
+    /// The window that Reno would have by now.
     w_est: f64,
     /// t: how long the flow has used its window in this stage.
     elapsed: Span,
@@ -59,7 +59,7 @@ struct Epoch {
 pub struct Cubic {
     window: RenoWindow,
     config: CubicConfig,
-    /// Where the cubic has its plateau. Zero until a reaction, and after a timeout.
+    /// The plateau of the cubic. Zero until a reaction, and after a timeout.
     w_max: f64,
     /// The window just before the last reaction.
     cwnd_prior: f64,
@@ -88,8 +88,8 @@ impl Cubic {
         self.window.cwnd() as f64 / self.window.mss() as f64
     }
 
-    /// RFC 9438, sections 4.2, 4.8 and 4.10: K from the growth up to W_max; after a timeout or a slow
-    /// start that met no congestion the plateau is here and K = 0.
+    /// RFC 9438, sections 4.2, 4.8 and 4.10: K from the growth up to W_max. After a timeout, or a
+    /// slow start without congestion, the plateau is here and K = 0.
     fn begin_epoch(&mut self) -> Epoch {
         let cwnd = self.segments();
         let k = if self.w_max > cwnd {

@@ -1,5 +1,5 @@
 //! D2TCP's sender (Vamanan, Hasan and Vijaykumar, "Deadline-Aware Datacenter TCP (D2TCP)", SIGCOMM
-//! 2012): DCTCP that reduces its window less where its deadline is near, and more where it is far.
+//! 2012): DCTCP whose reductions are smaller near the deadline, and larger far from it.
 //!
 //! Leaves out: the application's side (deadlines come in the context), and giving up on a deadline
 //! that cannot be met. Without a deadline this is DCTCP.
@@ -54,9 +54,9 @@ impl D2tcp {
     }
 }
 
-/// T_c / D: the time that the rest of the data needs, T_c = B / (3/4 W) round trips (a sawtooth
-/// between W/2 and W has the mean 3/4 W), by the time that is left. Infinite when no time is left.
-/// Absent where any of them is unknown.
+/// T_c / D: the time that the rest of the data needs over the time that is left. T_c = B / (3/4 W)
+/// round trips, since a sawtooth between W/2 and W has the mean 3/4 W. Infinite when no time is
+/// left. Absent where any of them is unknown.
 fn pressure(cx: &Context<'_>, cwnd: u64) -> Option<f64> {
     let (rest, rtt) = (cx.remaining?, cx.smoothed_rtt?.as_secs_lossy());
     let left = cx.deadline?.saturating_since(cx.now).as_secs_lossy();

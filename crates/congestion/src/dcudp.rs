@@ -1,12 +1,12 @@
 //! DCUDP's sender (Ye, Mhamdi, Hamdi, "Efficient UDP-Based Congestion Aware Transport for Data Center
-//! Traffic", sections IV.A to IV.C and figure 4): at the application's pace until the first mark comes
-//! back, then a rate that marks divide, until the receiver declares the congestion over.
+//! Traffic", sections IV.A to IV.C and figure 4). It sends at the application's pace until the first
+//! mark comes back. Then marks divide a rate until the receiver declares the congestion over.
 //!
-//! The listing of figure 4 is damaged and the text is silent in places: each reading has a name in
-//! [`DcudpConfig`], and docs/models/dcudp.md has what it rests on. Rates are in packets per second;
-//! Rate RTT is a window W in packets. Leaves out: the bits on the wire, OBS-change, the interval of
-//! ACKs and the receiver's exit rule (transport); what happens after EXP, of which the paper has no
-//! word: the transport sends again, the rate stays.
+//! The listing of figure 4 is damaged and the paper is silent in places: each reading has a name in
+//! [`DcudpConfig`], and its grounds in docs/models/dcudp.md. Rates are in packets per second; Rate
+//! RTT is a window W in packets. Leaves out: the bits on the wire, OBS-change, the interval of ACKs
+//! and the receiver's exit rule (transport). The paper does not describe the time after EXP: the
+//! transport retransmits, the rate stays.
 
 use incastle_units::{Bytes, Rate, Span, Time};
 
@@ -16,17 +16,17 @@ use crate::{
     TransmissionMode, Window,
 };
 
-/// How the listing of figure 4 is read.
+/// The readings of the listing of figure 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DcudpLaw {
     /// Doubling up to Rate_max, which grows where it is reached; (2) divides by what (1) divided by.
     Default,
-    /// As it stands, line after line: doubling whenever Rate_data is not above Rate_max, which never
-    /// grows on its own; (2) sees the Rate_data that (1) has just changed.
+    /// As printed, line after line: doubling whenever Rate_data is not above Rate_max, which never
+    /// grows by itself. Line (2) reads the Rate_data that (1) has just changed.
     Printed,
 }
 
-/// What Rate_max grows by at each ACK without ECE.
+/// The growth of Rate_max at each ACK without ECE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DcudpGrowth {
     /// One packet per second: "Rate_max++" where rates are in packets per second.
@@ -56,13 +56,13 @@ pub enum DcudpRtt {
 /// C of section IV.A: the rate at which congestion mode begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DcudpEntry {
-    /// What was sent per second in UDP mode of late: the application's rate, at most the interface's.
+    /// The recent sending rate in UDP mode: the application's rate, at most the interface's.
     Measured,
     /// The interface's rate.
     Interface,
 }
 
-/// What a NAK does in UDP mode.
+/// The effect of a NAK in UDP mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LossInUdpMode {
     /// Nothing: the paper's congestion mode begins with a mark.
@@ -71,7 +71,7 @@ pub enum LossInUdpMode {
     CongestionMode,
 }
 
-/// How what has piled up at the sender leaves after the return to UDP mode.
+/// The release of the sender's backlog after the return to UDP mode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DcudpBacklog {
     /// At the interface's rate.
@@ -87,19 +87,19 @@ pub struct DcudpConfig {
     pub packet: Bytes,
     /// The interface's rate, in payload as every rate here.
     pub interface: Rate,
-    /// How the listing is read.
+    /// The reading of the listing.
     pub law: DcudpLaw,
-    /// What Rate_max grows by.
+    /// The growth of Rate_max.
     pub growth: DcudpGrowth,
     /// The floor of the rates.
     pub floor: DcudpFloor,
     /// The law's round-trip time.
     pub rtt: DcudpRtt,
-    /// Where congestion mode begins.
+    /// The entry into congestion mode.
     pub entry: DcudpEntry,
-    /// What a NAK does in UDP mode.
+    /// The effect of a NAK in UDP mode.
     pub loss_in_udp_mode: LossInUdpMode,
-    /// How a backlog leaves.
+    /// The release of a backlog.
     pub backlog: DcudpBacklog,
 }
 
@@ -127,7 +127,7 @@ impl DcudpConfig {
     }
 }
 
-/// What a probe sees of the law in congestion mode, in packets per second.
+/// The state of the law in congestion mode for probes, in packets per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DcudpRates {
     /// Rate_data: the sending rate.
@@ -240,8 +240,8 @@ struct Path {
     rtt: f64,
     /// Packets per second: 1 / RTT.
     floor: f64,
-    /// C, in packets per second. The paper bounds no rate; but the interface sends no faster, and a
-    /// rate that grew above it would be a debt that later marks pay off before anything slows down.
+    /// C, in packets per second. The paper bounds no rate. But the interface sends no faster, and
+    /// later marks would first have to reduce a rate above it before anything slows down.
     capacity: f64,
 }
 
@@ -469,7 +469,7 @@ impl Writes {
     }
 }
 
-/// What has been sent since an instant.
+/// The packets sent since an instant.
 #[derive(Debug, Clone, Copy)]
 struct Interval {
     begin: Time,

@@ -1,8 +1,9 @@
 //! DT-CWA's sender (Sreekumari, "Multiple Congestion Points and Congestion Reaction Mechanisms for
-//! Improving DCTCP Performance in Data Center Networks", Future Internet 2018, section 2.2): the
-//! window falls in steps while marks come back, and is lifted once when they have all been answered.
+//! Improving DCTCP Performance in Data Center Networks", Future Internet 2018, section 2.2). The
+//! window falls in steps while marks come back, and is raised once after the reaction to the last of
+//! them.
 //!
-//! What the paper prints is negative for every ordinary window; [`CwaReaction`] has the readings. An
+//! The printed formula is negative for every ordinary window; [`CwaReaction`] has the readings. An
 //! *episode* begins with the first ACK with ECE and ends when the data that was outstanding then is
 //! acknowledged. Growth, loss and timeout are NewReno's; a loss ends an episode without equation 2.
 //! DCTCP's estimate alpha is kept for probes: nothing here reads it. Leaves out: the switch with its
@@ -17,7 +18,7 @@ use crate::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Echo, Reaction, Window,
 };
 
-/// How equation 1 is read: CW_start = (1/a) (CW_max - CW_min) - CW_current.
+/// The readings of equation 1: CW_start = (1/a) (CW_max - CW_min) - CW_current.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CwaReaction {
     /// CW <- CW_current - (CW_max - CW_min) / a for each segment that was echoed: over one window
@@ -44,9 +45,9 @@ pub enum CwaExtremes {
 /// Parameters of DT-CWA's sender.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DtCwaConfig {
-    /// What remains of DCTCP: the window rule with its floor, and the estimate.
+    /// The part that remains of DCTCP: the window rule with its floor, and the estimate.
     pub dctcp: DctcpConfig,
-    /// How equation 1 is read.
+    /// The reading of equation 1.
     pub reaction: CwaReaction,
     /// Over which time the extremes are taken.
     pub extremes: CwaExtremes,
@@ -56,8 +57,8 @@ pub struct DtCwaConfig {
 }
 
 impl DtCwaConfig {
-    /// The defaults for a segment size: b = 0.2 (section 2.2 and figure 4), DCTCP's own, among them
-    /// a floor of two segments (the paper finds fault with windows of one).
+    /// The defaults for a segment size: b = 0.2 (section 2.2 and figure 4) and DCTCP's. Among these
+    /// is a floor of two segments (the paper criticises windows of one).
     pub const fn new(mss: Bytes) -> Self {
         Self {
             dctcp: DctcpConfig::new(mss),
@@ -68,7 +69,7 @@ impl DtCwaConfig {
     }
 }
 
-/// What the first notification found.
+/// The state at the first notification.
 #[derive(Debug, Clone, Copy)]
 struct Episode {
     /// SND.NXT then: the data outstanding ended here.
@@ -145,7 +146,7 @@ impl DtCwa {
         episode
     }
 
-    /// Equation 1, in bytes: CW_start. What would be negative is 0 here; the floor lies above it.
+    /// Equation 1, in bytes: CW_start. A negative value becomes 0 here; the floor lies above it.
     fn target(&self, episode: &Episode) -> u64 {
         let cwnd = self.window.cwnd();
         let step = |segments: u64| {

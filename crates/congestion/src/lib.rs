@@ -1,7 +1,7 @@
-//! What a sender does about congestion: one file per algorithm, each a plain state machine.
+//! A sender's reaction to congestion: one file per algorithm, each a plain state machine.
 //!
-//! A controller sees samples, never packets; time, random draws and the transport's state come in as
-//! arguments, and the window, the pacing rate and the next timer are pulled out. It owns no clock,
+//! A controller receives samples, never packets. Time, random draws and the transport's state are
+//! arguments; the window, the pacing rate and the next timer are pulled out. It owns no clock,
 //! socket, thread or random source, so that the same object runs in the simulator and on real
 //! sockets. Recovery, retransmission timers and the pacer belong to the transport.
 //!

@@ -1,8 +1,8 @@
-//! The window rule of Reno and NewReno: slow start, congestion avoidance, halving (RFC 5681), with
-//! the ECN reaction of RFC 3168 once per window of data.
+//! The window rule of Reno and NewReno: slow start, congestion avoidance and halving (RFC 5681),
+//! with the ECN reaction of RFC 3168 once per window of data.
 //!
-//! Leaves out: recovery itself (fast retransmit, partial ACKs, SACK) and the inflation of the window
-//! during it, which the transport owns: whether this is Reno, NewReno or SACK is decided there.
+//! Leaves out: recovery (fast retransmit, partial ACKs, SACK) and the inflation of the window during
+//! it. The transport has both, and so decides between Reno, NewReno and SACK.
 
 use crate::reno_window::{NewRenoConfig, RenoWindow, half};
 use crate::{AckSample, CongestionEvent, Context, ControlState, Controller, Reaction, Window};

@@ -1,11 +1,11 @@
 //! QCN's reaction point: the rate limiter of one flow in a host's NIC, driven by the feedback
 //! of congestion points.
 //!
-//! Sources: IEEE 802.1Qau and its pseudocode of version 2.2 (R. Pan, 2008); modification IV, the
-//! increase that remembers congestion, is from Devkota and Reddy, "Performance of Quantized
-//! Congestion Notification in TCP Incast Scenarios of Data Centers", 2010, section VII.B, which
-//! leaves the memory's unit and bound open: both readings are here. Leaves out: the limiter's queue
-//! (the NIC's), several flows behind one limiter.
+//! Sources: IEEE 802.1Qau and its pseudocode of version 2.2 (R. Pan, 2008). Modification IV, the
+//! increase with a memory of congestion, is from Devkota and Reddy, "Performance of Quantized
+//! Congestion Notification in TCP Incast Scenarios of Data Centers", 2010, section VII.B. That
+//! paper leaves the memory's unit and bound open: both readings are here. Leaves out: the limiter's
+//! queue (the NIC's), several flows behind one limiter.
 
 use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_core::Rng;
@@ -21,22 +21,22 @@ const STALE_TARGET: f64 = 10.0;
 /// ... and is divided by this.
 const STALE_DIVISOR: f64 = 8.0;
 
-/// How the increase of the target depends on the feedback received (modification IV).
+/// The dependence of the target's increase on the feedback received (modification IV).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum AdaptiveIncrease {
     /// It does not: unmodified QCN.
     #[default]
     Off,
     /// Reading A: each notification adds psi / 64 to the memory, each expiry of the timer takes 1
-    /// away, 0 <= memory <= 63; R_AI and R_HAI are divided by max(1, memory).
+    /// away, 0 <= memory <= 63. R_AI and R_HAI are divided by max(1, memory).
     Scaled,
-    /// Reading B, the paper's words: each notification adds psi, each expiry takes 1 away,
-    /// 0 <= memory <= 63 x 64; R_AI and R_HAI are divided by max(1, memory / 64).
+    /// Reading B, the paper's: each notification adds psi, each expiry takes 1 away, 0 <= memory <=
+    /// 63 x 64. R_AI and R_HAI are divided by max(1, memory / 64).
     Raw,
 }
 
 impl AdaptiveIncrease {
-    /// What one notification adds.
+    /// The increment of one notification.
     fn added(self, psi: u8) -> f64 {
         match self {
             Self::Off => 0.0,
@@ -54,7 +54,7 @@ impl AdaptiveIncrease {
         }
     }
 
-    /// What R_AI and R_HAI are divided by. Never below 1: the paper has a *fraction* of R_AI under
+    /// The divisor of R_AI and R_HAI. Never below 1: the paper has a *fraction* of R_AI under
     /// feedback, and all of it without.
     fn divisor(self, memory: f64) -> f64 {
         match self {
@@ -153,7 +153,7 @@ impl ReactionPointConfig {
     }
 }
 
-/// What a probe sees of a reaction point. Rates are rounded down to whole bits per second.
+/// The state of a reaction point for probes. Rates are rounded down to whole bits per second.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RateState {
     /// The rate at which frames may leave.
@@ -168,7 +168,7 @@ pub struct RateState {
     pub memory: f64,
 }
 
-/// What is known while the limiter limits.
+/// The state while the limiter limits.
 #[derive(Debug, Clone, Copy)]
 struct Active {
     /// Bits per second; minimum <= current <= target <= line rate.
@@ -176,16 +176,16 @@ struct Active {
     target: f64,
     byte_stage: u32,
     time_stage: u32,
-    /// What is left of the byte counter.
+    /// The rest of the byte counter.
     bytes_left: Bytes,
 }
 
 /// The reaction point of one flow: inactive, at line rate, until the first notification.
 ///
 /// It is released when it is back at line rate and nothing waits. The memory of modification IV
-/// outlives that, and so does the timer while there is any memory: it goes on at its full period,
-/// moving no rate, and stops when the memory is empty. So a flow that was released is not forgiven
-/// at once, and a flow that stays quiet is forgiven at the same pace as one that recovers.
+/// outlives that, and the timer runs on while there is any memory. It keeps its full period,
+/// changes no rate, and stops when the memory is empty. The memory of a released flow therefore
+/// does not vanish: it decays at the same pace in a silent flow as in one that recovers.
 #[derive(Debug, Clone)]
 pub struct ReactionPoint {
     config: ReactionPointConfig,
@@ -233,7 +233,7 @@ impl Active {
         }
     }
 
-    /// The rates at a notification. Of several within one byte cycle only the first sets the
+    /// The rates at a notification. Only the first of several within one byte cycle sets the
     /// target: the rate to recover is the one before the congestion.
     fn decrease(&mut self, config: &ReactionPointConfig, psi: u8) {
         if self.current >= config.line() || self.byte_stage != 0 {
@@ -261,8 +261,8 @@ impl Active {
     }
 
     /// The rates after a cycle of which `stage` is the number, with R_i divided by `divisor`. The
-    /// current rate moves halfway to the target *before* both are capped: so it does reach the
-    /// line rate, and is not merely near it for ever.
+    /// current rate moves halfway to the target *before* both are capped: so it reaches the line
+    /// rate, and does not merely approach it for ever.
     fn raise(&mut self, config: &ReactionPointConfig, stage: u32, divisor: f64) {
         // A later stage never finds such a target: each has halved the distance before.
         if stage == 1 && self.target > STALE_TARGET * self.current {

@@ -1,14 +1,14 @@
 //! The trait of rate limiters below the transport: one per flow in a host's NIC.
 //!
-//! QCN's reaction point (IEEE 802.1Qau) and, later, DCQCN have this shape: feedback comes from the
-//! network itself, not from the peer, and the answer is a rate at which the NIC releases frames.
-//! The line rate is the limiter's own configuration; its queue belongs to the NIC, which calls
-//! `on_sent` for every frame of the flow, those at line rate too.
+//! QCN's reaction point (IEEE 802.1Qau) and, later, DCQCN have this shape. The feedback comes from
+//! the network, not from the peer, and sets the rate at which the NIC releases frames. The line
+//! rate is the limiter's own configuration. Its queue belongs to the NIC, which calls `on_sent` for
+//! every frame of the flow, at line rate too.
 
 use incastle_units::{Bytes, Rate, Time};
 use rand_core::Rng;
 
-/// What a congestion notification message carries.
+/// The content of a congestion notification message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Feedback {
     /// The quantised feedback |F_b|, 0 to 63 for QCN.

@@ -1,6 +1,6 @@
-//! The window rule that NewReno, DCTCP and CUBIC share: when a window may grow, slow start and
-//! congestion avoidance by acknowledged bytes (RFC 5681, RFC 3465), halving, and the memory of the last
-//! reaction, by which loss and marks of one window of data count once.
+//! The window rule that NewReno, DCTCP and CUBIC share: conditions of growth, slow start and
+//! congestion avoidance by acknowledged bytes (RFC 5681, RFC 3465), and halving. It remembers the last
+//! reaction, so that loss and marks of one window of data count once.
 //!
 //! Leaves out: the temporary inflation of the window in fast recovery (transport), congestion window
 //! validation beyond "do not grow what is not used" (RFC 7661).
@@ -29,8 +29,8 @@ pub struct NewRenoConfig {
 
 impl NewRenoConfig {
     /// The defaults for a segment size: an initial window of 10 segments (RFC 6928), a floor of 2
-    /// segments, no growth on ECE (RFC 3168, section 6.1.2), L = 2 (RFC 3465, section 2.3), so that
-    /// delayed ACKs do not slow the start; RFC 5681 itself has L = 1.
+    /// segments, no growth on ECE (RFC 3168, section 6.1.2). L = 2 (RFC 3465, section 2.3), so that
+    /// delayed ACKs do not slow the start; RFC 5681 has L = 1.
     pub const fn new(mss: Bytes) -> Self {
         Self {
             mss,
@@ -42,7 +42,7 @@ impl NewRenoConfig {
     }
 }
 
-/// What the last reaction answered.
+/// The cause of the last reaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Cause {
     Ecn,
@@ -68,12 +68,12 @@ pub(crate) struct RenoWindow {
     cwnd: u64,
     /// `u64::MAX` while unset.
     ssthresh: u64,
-    /// What congestion avoidance has not turned into growth yet: the remainder of equation 3, in
-    /// bytes times bytes, less than cwnd bytes.
+    /// The bytes that congestion avoidance has not yet turned into growth: the remainder of
+    /// equation 3, in bytes times bytes, less than cwnd bytes.
     counted: u64,
-    /// What the ACK at hand acknowledged: it was in flight until that ACK came.
+    /// The bytes that the current ACK acknowledged: they were in flight until it came.
     just_acked: u64,
-    /// Of the last reaction; meaningless without a cause.
+    /// The end of the last reaction's window of data; meaningless without a cause.
     until: u64,
     flight: u64,
     abc_limit: u32,
@@ -155,15 +155,15 @@ impl RenoWindow {
     pub(crate) fn may_grow(&mut self, ack: &AckSample) -> bool {
         self.just_acked = ack.acked.count();
         // The full ACK that ends a recovery leaves the window at ssthresh (RFC 6582, section 3.2,
-        // step 3): it acknowledges a window of data that the recovery has already accounted for.
+        // step 3): the recovery has already counted the data that it acknowledges.
         let in_recovery = self.recovering || ack.phase == Phase::Recovery;
         self.recovering = ack.phase == Phase::Recovery;
         let echoed = ack.echo == Echo::Congestion && !self.grow_on_ece;
         !in_recovery && !echoed && ack.limited_by == LimitedBy::Window
     }
 
-    /// Slow start, in counted bytes: RFC 5681, equation 2, with the limit of RFC 3465, section 2.2,
-    /// and with one segment per ACK after a timeout, where an ACK may cover data that arrived long
+    /// Slow start, in counted bytes: RFC 5681, equation 2, with the limit of RFC 3465, section 2.2.
+    /// After a timeout it is one segment per ACK, since an ACK may cover data that arrived long
     /// before (RFC 3465, section 2.3).
     #[inline]
     pub(crate) fn slow_start(&mut self, ack: &AckSample) {
@@ -177,9 +177,9 @@ impl RenoWindow {
     }
 
     /// Congestion avoidance: RFC 5681, equation 3, with the bytes acknowledged in place of one segment
-    /// per ACK, so that delayed ACKs do not slow the growth: cwnd += SMSS * acked / cwnd, whose
-    /// remainder stays for the next ACK. The RFC's other form, a segment at once when a window of
-    /// data was counted, comes up to a round trip later after each cut.
+    /// per ACK, so that delayed ACKs do not slow the growth. The increase is SMSS * acked / cwnd; the
+    /// remainder is kept for the next ACK. The RFC's other form, one segment when a window of data was
+    /// counted, comes up to a round trip later after each cut.
     #[inline]
     fn avoid_congestion(&mut self, acked: u64) {
         // At most one segment per round trip: an ACK of several windows counts as one.
@@ -233,8 +233,8 @@ impl RenoWindow {
             .is_some_and(|last| cx.snd_una <= last.until)
     }
 
-    /// The flight when the ACK at hand arrived, as far as the window permits it: what a congestion
-    /// indication is measured against (RFC 5681, equation 4).
+    /// The flight when the current ACK arrived, limited by the window: the base of a reaction to
+    /// congestion (RFC 5681, equation 4).
     pub(crate) fn flight(&self, cx: &Context<'_>) -> u64 {
         (cx.in_flight.count() + self.just_acked).min(self.cwnd)
     }
@@ -245,14 +245,14 @@ impl RenoWindow {
         self.move_to(target.min(self.cwnd));
     }
 
-    /// The window of data that has been sent so far is answered for a mark.
+    /// The reaction to a mark covers the window of data that has been sent so far.
     pub(crate) fn answers_mark(&mut self, cx: &Context<'_>) {
         let flight = self.flight(cx);
         self.remember(cx, Cause::Ecn, flight);
     }
 
-    /// Moves the window to `target` bytes, not below the floor (and not up to it, where it is below
-    /// since a timeout), and slow start ends there.
+    /// Moves the window to `target` bytes, not below the floor, and ends slow start there. A window
+    /// that is below the floor since a timeout is not raised.
     pub(crate) fn move_to(&mut self, target: u64) {
         self.ssthresh = target.max(2 * self.mss());
         self.cwnd = target.max(self.cwnd.min(self.min_cwnd));
@@ -269,8 +269,8 @@ impl RenoWindow {
 
     /// Answers a loss by a share of the flight: RFC 5681, equation 4 and section 3.2, step 2.
     ///
-    /// Where the same window of data was already cut on a mark, the loss is measured against the
-    /// flight before that cut: both together are one reaction, that to the loss.
+    /// If the same window of data was already cut on a mark, the loss is measured against the
+    /// flight before that cut. Both are one reaction, that to the loss.
     pub(crate) fn on_loss(&mut self, cx: &Context<'_>, share: impl Fn(u64) -> u64) -> Reaction {
         let flight = self.cut_on_mark(cx).unwrap_or(cx.in_flight.count());
         self.remember(cx, Cause::Loss, flight);
@@ -302,9 +302,10 @@ impl RenoWindow {
         self.cwnd = self.mss();
     }
 
-    /// FlightSize at a timeout. Where a retransmission was lost in a SACK recovery, new data went on
-    /// leaving behind it for a whole timeout: sent and not cumulatively acknowledged, but far more
-    /// than the network ever held at once. No more counts than was in flight when the recovery began.
+    /// FlightSize at a timeout. If a retransmission was lost in a SACK recovery, new data kept
+    /// leaving behind it for a whole timeout. They are not cumulatively acknowledged, but far more
+    /// than the network ever held simultaneously. No more counts than was in flight when the recovery
+    /// began.
     fn flight_at_timeout(&self, cx: &Context<'_>) -> u64 {
         let flight = cx.in_flight.count();
         match self.last_reaction() {

@@ -1,11 +1,11 @@
 //! UDT's native congestion control (Gu and Grossman, "UDT: UDP-based data transfer for high-speed wide
 //! area networks", Computer Networks 2007; Internet-Draft draft-gg-udt-03, section 5; the library's
-//! version 4): a sending period that NAKs lengthen and each SYN shortens, by a step that depends on
-//! the spare capacity, below a window that follows the receiving rate.
+//! version 4). NAKs lengthen a sending period, and each SYN shortens it by a step that depends on the
+//! spare capacity. The window above it follows the receiving rate.
 //!
-//! Sequence numbers count packets. Leaves out: what the library alone has, namely an end of slow
-//! start at the largest flow window, a step that is skipped after a loss, a spare capacity of a ninth
-//! at most while the rate recovers, and periods rounded up to a microsecond. The receiver's
+//! Sequence numbers count packets. Leaves out features of the library alone: an end of slow start at
+//! the largest flow window, and a step that is skipped after a loss. Likewise a spare capacity of a
+//! ninth at most while the rate recovers, and periods rounded up to a microsecond. The receiver's
 //! estimates, the flow window and EXP's retransmissions belong to the transport.
 
 use incastle_units::{Bytes, Rate, Span, Time, random};
@@ -101,8 +101,8 @@ impl Udt {
         cx.smoothed_rtt.unwrap_or(FIRST_RTT).as_secs_lossy() + SYN.as_secs_lossy()
     }
 
-    /// Whether a step is due. At most one per SYN in the long run, whatever the peer sends; an ACK
-    /// that jitter brings a little early is not lost for it.
+    /// Whether a step is due. At most one per SYN in the long run, whatever the peer sends. An ACK
+    /// that jitter brings a little early still counts.
     fn takes_step(&mut self, now: Time) -> bool {
         if now < self.next_step {
             return false;

@@ -1,4 +1,4 @@
-//! What makes virtual time pass: events, ports and links, switches and routes, hosts, probes.
+//! The simulation of a network: events, ports and links, switches and routes, hosts, probes.
 //!
 //! Models a packet-switched network, packet by packet and hop by hop, in integer picoseconds. One
 //! event is spent per packet and hop. Endpoints (incastle-transport) and disciplines

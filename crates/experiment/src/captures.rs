@@ -8,7 +8,7 @@ use incastle_capture::{Envelope, Frame, Host, Pcapng, TcpTerms, flow_ports};
 use incastle_engine::core::{HostIndex, Node, PortIndex, Side};
 use incastle_engine::network::Network;
 use incastle_engine::probe::{Sent, SentContent, UdtControl};
-use incastle_transport::udt::wire::{Beside, Content, Control, Dialect, Packet};
+use incastle_transport::udt::wire::{Content, Control, ControlBody, Dialect, Packet};
 use incastle_units::Time;
 
 use crate::output;
@@ -132,12 +132,12 @@ impl Said {
             }
             (SentContent::UdtData(header, sent_at), Terms::Udt(dialect)) => {
                 let packet = self.udt(Content::Data(*header), *sent_at);
-                self.envelope.udt(&packet, Beside::Nothing, *dialect)
+                self.envelope.udt(&packet, ControlBody::Empty, *dialect)
             }
             (SentContent::UdtControl(control, sent_at), Terms::Udt(dialect)) => {
                 let UdtControl { header, .. } = **control;
                 let packet = self.udt(Content::Control(header), *sent_at);
-                self.envelope.udt(&packet, control.beside(), *dialect)
+                self.envelope.udt(&packet, control.body(), *dialect)
             }
             (SentContent::Notification(feedback), _) => {
                 self.envelope.notification(self.flow, *feedback)

@@ -1,7 +1,7 @@
 //! The choices of a scenario, checked here and turned into the discipline of a port.
 //!
-//! Leaves out: text, names and the choice that a scenario gets by default; the scenario language has
-//! them, and reads the defaults of the parameters from here.
+//! Leaves out: parsing, names and a scenario's default choice. The scenario language has them, and
+//! reads the parameters' defaults from here.
 
 use incastle_units::Rate;
 
@@ -23,13 +23,13 @@ pub enum QueueConfig {
     Red(RedConfig),
 }
 
-/// What is wrong with a [`QueueConfig`].
+/// An error in a [`QueueConfig`].
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum QueueError {
-    /// Of the two thresholds.
+    /// An error of the two thresholds.
     #[error(transparent)]
     DoubleThreshold(#[from] DoubleThresholdError),
-    /// Of RED.
+    /// An error of RED.
     #[error(transparent)]
     Red(#[from] RedError),
 }

@@ -21,8 +21,8 @@ pub enum Marker {
 }
 
 impl Marker {
-    /// What may wait at the most in front of a packet that is certainly admitted, unmarked, and of
-    /// which nothing is remembered; absent where every arrival counts.
+    /// The longest queue in front of a packet that is certainly admitted, unmarked, and not
+    /// remembered; absent where every arrival counts.
     pub fn indifferent_up_to(&self) -> Option<(Packets, Bytes)> {
         match self {
             Self::DropTail(_) => Some((Packets::MAX, Bytes::MAX)),

@@ -1,9 +1,10 @@
 //! Marking between two thresholds: a relay that one crossing turns on and another turns off.
 //!
 //! Sources: DT-DCTCP, Chen et al., "Ease the Queue Oscillation: Analysis and Enhancement of DCTCP",
-//! ICDCS 2013; DT-CWA, Sreekumari, Future Internet 2018, section 2.1, whose words and numbers do not
-//! agree ([`DoubleThresholdConfig`] names the readings). Like the threshold it sees the queue in front
-//! of each arriving packet, and no other instants. Leaves out: averages, marking on departure.
+//! ICDCS 2013; DT-CWA, Sreekumari, Future Internet 2018, section 2.1. The section and the numbers of
+//! the latter disagree ([`DoubleThresholdConfig`] names the readings). Like the threshold it sees the
+//! queue in front of each arriving packet, and no other instants. Leaves out: averages, marking on
+//! departure.
 
 use incastle_units::{Amount, Packets};
 use rand_core::Rng;
@@ -21,7 +22,7 @@ pub struct DoubleThresholdConfig {
     pub drop_not_ect: bool,
 }
 
-/// What is wrong with a [`DoubleThresholdConfig`].
+/// An error in a [`DoubleThresholdConfig`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DoubleThresholdError {
     /// One threshold counts packets, the other bytes.
@@ -36,7 +37,8 @@ impl DoubleThresholdConfig {
     /// Its origin, DT-DCTCP, with K1 < K2: marking begins early while the queue rises and ends
     /// early while it falls (phase lead).
     pub const DT_DCTCP: Self = Self::packets(30, 35);
-    /// What the text of 2018 wants, marks earlier than those of K = 20: around that K.
+    /// The thresholds that meet the aim of the 2018 paper, marks earlier than those of K = 20:
+    /// around that K.
     pub const AROUND_K: Self = Self::packets(15, 25);
 
     /// Two thresholds; packets that are not ECN-capable are left alone.
@@ -66,7 +68,7 @@ impl DoubleThresholdConfig {
     }
 }
 
-/// Where the queue lies between the thresholds.
+/// The position of the queue relative to the thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Zone {
     /// Not above either.
@@ -83,7 +85,7 @@ pub struct DoubleThreshold {
     k1: Amount,
     k2: Amount,
     not_ect: Verdict,
-    /// Where the last arrival found the queue.
+    /// The zone of the queue at the last arrival.
     zone: Zone,
     marking: bool,
 }

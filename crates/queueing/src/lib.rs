@@ -1,11 +1,11 @@
-//! What a switch does to a packet: one file per queue discipline, and the buffers behind them.
+//! A switch's decision on a packet: one file per queue discipline, and the buffers behind them.
 //!
 //! A discipline is called once per arriving packet, with the state of the queue in front of it, and
-//! answers with a verdict; the engine's port acts on it. It owns no clock and no random source.
+//! returns a verdict; the engine's port executes it. It owns no clock and no random source.
 //!
 //! The *queue* counts packets (bytes) that wait, neither the arriving one nor the one being sent, as
-//! in ns-2 and Linux; *stored* counts everything in memory, the one being sent included.
-//! Leaves out: scheduling between queues, routing, the wire (engine).
+//! in ns-2 and Linux. *Stored* counts everything in memory, the one being sent included. Leaves out:
+//! scheduling between queues, routing, the wire (engine).
 
 mod config;
 mod discipline;

@@ -5,7 +5,7 @@
 
 use incastle_units::{Amount, Bytes, Packets};
 
-/// How much one port can store.
+/// The limit on the data that one port can store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PortBuffer {
     /// Everything.
@@ -15,7 +15,7 @@ pub enum PortBuffer {
 }
 
 impl PortBuffer {
-    /// Whether a packet of `size` fits beside what is stored.
+    /// Whether a packet of `size` fits into the remaining space.
     #[inline]
     pub fn admits(self, stored_packets: Packets, stored_bytes: Bytes, size: Bytes) -> bool {
         match self {

@@ -1,10 +1,10 @@
 //! QCN's congestion point: samples the frames that arrive at a queue and measures how congested it is.
 //!
-//! Sources: IEEE 802.1Qau and its pseudocode of version 2.2 (R. Pan, 2008) and of November 2007;
-//! modifications II (congestion memory) and III (detailed sampling) are from Devkota and Reddy,
+//! Sources: IEEE 802.1Qau and its pseudocode of version 2.2 (R. Pan, 2008) and of November 2007.
+//! Modifications II (congestion memory) and III (detailed sampling) are from Devkota and Reddy,
 //! "Performance of Quantized Congestion Notification in TCP Incast Scenarios of Data Centers", 2010,
-//! section VII.A, which leaves the memory's decay and the detailed table open: the readings are
-//! said where they are taken. Leaves out: the notification's frame and its path (engine).
+//! section VII.A. That paper leaves the memory's decay and the detailed table open; each reading is
+//! explained where it is used. Leaves out: the notification's frame and its path (engine).
 
 use incastle_units::{Bytes, random};
 use rand_core::Rng;
@@ -37,8 +37,9 @@ pub enum QcnSampling {
     /// Version 2.2: when a countdown of bytes has run out, which that sampling sets anew.
     #[default]
     V22,
-    /// November 2007: at each frame, which shortens the countdown where its psi needs a shorter
-    /// interval; a notification leaves, and the old queue is replaced, when it has run out.
+    /// November 2007: the sampling occurs at each frame, and shortens the countdown where its psi
+    /// needs a shorter interval. At the countdown's end a notification leaves and the old queue is
+    /// replaced.
     Older,
     /// Each frame is a sampling. Intervals have no meaning, nor have modifications II and III.
     EveryPacket,
@@ -81,7 +82,7 @@ pub enum Detail {
 /// The parameters of [`CongestionPoint`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CongestionPointConfig {
-    /// What the queue may hold; modification II's crossing is a part of it.
+    /// The limit on the queue; modification II's crossing is a part of it.
     pub buffer: Bytes,
     /// Q_eq: the queue that is aimed at, above zero.
     pub set_point: Bytes,
@@ -168,7 +169,7 @@ impl CongestionPointConfig {
     }
 }
 
-/// What a sampling found.
+/// The result of a sampling.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sample {
     /// F_b in bytes: at most 0, at least -Q_eq (2 w + 1).

@@ -1,7 +1,7 @@
 //! RED: random early detection, by an exponentially weighted average of the queue.
 //!
 //! Source: Floyd and Jacobson, "Random early detection gateways for congestion avoidance", IEEE/ACM
-//! Transactions on Networking 1(4), 1993, section IV and figure 2; `gentle` from Floyd,
+//! Transactions on Networking 1(4), 1993, section IV and figure 2. `gentle` is from Floyd,
 //! "Recommendation on using the gentle variant of RED", 2000. Leaves out: adaptive RED, the wait
 //! between marks of ns-2, several averages in one queue (RIO, WRED).
 
@@ -10,7 +10,7 @@ use rand_core::Rng;
 
 use crate::{Arrival, Discipline, DropCause, QueueState, Verdict};
 
-/// What happens to the packets that RED chooses. Those that are not ECN-capable are always dropped.
+/// RED's action on the packets that it selects. Those that are not ECN-capable are always dropped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RedAction {
     /// Marked (the 1993 paper).
@@ -28,7 +28,7 @@ pub enum RedAction {
 pub struct RedConfig {
     /// Below this average nothing is marked.
     pub min_th: Amount,
-    /// From this average on everything is marked. In the unit of `min_th`.
+    /// The average from which on everything is marked. In the unit of `min_th`.
     pub max_th: Amount,
     /// The probability of a mark just below `max_th`.
     pub max_p: f64,
@@ -36,7 +36,7 @@ pub struct RedConfig {
     pub w_q: f64,
     /// Between `max_th` and twice `max_th` the probability rises from `max_p` to 1 instead of jumping.
     pub gentle: bool,
-    /// What happens to the packets that are chosen.
+    /// The action on the packets selected.
     pub action: RedAction,
     /// The packet whose sending time counts idle time, and the unit of size in byte mode.
     pub mean_packet_size: Bytes,
@@ -57,7 +57,7 @@ impl Default for RedConfig {
     }
 }
 
-/// What is wrong with a [`RedConfig`].
+/// An error in a [`RedConfig`].
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum RedError {
     /// One threshold counts packets, the other bytes.
@@ -107,14 +107,14 @@ impl RedConfig {
     }
 }
 
-/// How queue and packets are measured.
+/// The unit of queue and packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mode {
     Packets,
     Bytes,
 }
 
-/// Where the average lies between the thresholds.
+/// The position of the average relative to the thresholds.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Zone {
     /// Nothing is marked.
@@ -176,8 +176,8 @@ impl Red {
     }
 
     /// Section IV, figure 2: avg <- (1 - w) avg + w q; after idle time first avg <- (1 - w)^m avg.
-    /// The paper takes the second step alone when the queue is empty; like ns-2 we take the first
-    /// as well, so that a weight of 1 forgets everything even after an idle time of zero.
+    /// The paper takes the second step alone when the queue is empty. Like ns-2 we take the first
+    /// as well, so that a weight of 1 keeps no history even after an idle time of zero.
     fn update_average(&mut self, queue: &QueueState) {
         if let Some(since) = queue.idle_since {
             self.average *= self.decay_while_idle(since, queue.now);

@@ -43,7 +43,7 @@ impl SharedBufferConfig {
     }
 }
 
-/// What is wrong with a [`SharedBufferConfig`].
+/// An error in a [`SharedBufferConfig`].
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum SharedBufferError {
     /// A memory of no bytes.
@@ -93,14 +93,14 @@ impl SharedBuffer {
         self.capacity
     }
 
-    /// What one port may hold at the moment: whole bytes of alpha times what is free.
+    /// The current limit of one port: whole bytes of alpha times the free memory.
     pub fn threshold(&self) -> Bytes {
         let billionths = u128::from(self.alpha) * u128::from(self.free().count());
         let bytes = billionths / u128::from(BILLION as u64);
         Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
     }
 
-    /// What is free at the moment.
+    /// The memory that is free now.
     pub const fn free(&self) -> Bytes {
         self.capacity.saturating_sub(self.stored)
     }

@@ -1,4 +1,5 @@
-//! What a queue discipline sees of an arriving packet and of the queue in front of it, and its verdict.
+//! A queue discipline's view of an arriving packet and of the queue in front of it, and its
+//! verdict.
 
 use incastle_units::{Amount, Bytes, Ecn, Packets, Time};
 use rand_core::Rng;

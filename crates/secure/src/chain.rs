@@ -42,7 +42,7 @@ pub(crate) fn nonce(counter: u64) -> Nonce {
     Nonce::assume_unique_for_key(bytes)
 }
 
-/// Seals a text in place. No counter is ever used twice under one key.
+/// Seals a plaintext in place. No counter is ever used twice under one key.
 pub(crate) fn seal(
     key: &LessSafeKey,
     counter: u64,
@@ -53,7 +53,8 @@ pub(crate) fn seal(
         .expect("a datagram is no longer than AES-GCM takes")
 }
 
-/// Opens a text with its tag in place: its length without the tag, if it is authentic.
+/// Opens a ciphertext with its tag in place; returns its length without the tag, if it is
+/// authentic.
 pub(crate) fn open(
     key: &LessSafeKey,
     counter: u64,

@@ -1,6 +1,6 @@
 //! Encryption and authentication of an endpoint's datagrams under a pre-shared key: a Noise handshake
-//! (NNpsk0), then one AES-256-GCM packet per datagram. What an endpoint with a key has not authenticated
-//! is not answered and changes nothing but a counter.
+//! (NNpsk0), then one AES-256-GCM packet per datagram. A datagram that an endpoint with a key cannot
+//! authenticate has no response and changes nothing but a counter.
 //!
 //! From: the Noise Protocol Framework, revision 34; RFC 9001, section 6.6 (limits of AEAD keys); RFC 6479
 //! (the window of seen numbers). The format is in docs/models/dcudp-secure.md.
@@ -12,8 +12,8 @@
 //! - [`Sessions::seal`] with what is to leave;
 //! - [`Sessions::poll_transmit`] after each of these, until it gives nothing.
 //!
-//! Leaves out: identities (whoever has the key is trusted, and one holder cannot be told from another),
-//! hiding of lengths and times, protection against a stolen memory image.
+//! Leaves out: identities (every holder of the key is trusted, and all are alike), hiding of lengths
+//! and times, protection against a stolen memory image.
 
 mod chain;
 mod key;

@@ -6,9 +6,9 @@
 //!          <- e, ee       the responder's
 //! ```
 //!
-//! psk0 goes into the first key, so that a first message without it does not open: nobody is answered who
-//! has not the key. The two ephemeral keys make the session's, so that who steals the pre-shared key
-//! later reads nothing of before.
+//! psk0 goes into the first key, so that a first message without it does not open: an endpoint without
+//! the key gets no response. The two ephemeral keys make the session's, so that who steals the pre-shared
+//! key later reads nothing of before.
 //!
 //! Leaves out: static keys, so there are no identities; payloads of the application, since the first
 //! message could be replayed.
@@ -27,7 +27,7 @@ use crate::key::{Key, Secret};
 use crate::wire::{INDEX_BYTES, NOISE_BYTES, TAG_BYTES, VERSION};
 
 const PATTERN: &str = "Noise_NNpsk0_25519_AESGCM_SHA256";
-/// What both endpoints must agree on, unsent: which protocol is spoken, in which version.
+/// The prologue on which both endpoints must agree, unsent: the protocol and its version.
 const PROLOGUE: &[u8] = &[b'D', b'C', b'U', b'D', b'P', VERSION];
 
 /// An ephemeral public key, which identifies a handshake.
@@ -52,7 +52,7 @@ pub(crate) struct Noise {
 /// A handshake that was begun here.
 pub(crate) struct Initiator(HandshakeState);
 
-/// What the second message of a handshake gives its initiator.
+/// The initiator's result of a handshake's second message.
 pub(crate) struct Finished {
     /// The responder's session index.
     pub(crate) peer_index: u32,
@@ -231,7 +231,7 @@ impl Dh for X25519 {
     }
 
     fn dh(&self, pubkey: &[u8], out: &mut [u8]) -> Result<(), snow::Error> {
-        // snow hands over its whole buffer for keys of any curve.
+        // snow passes its whole buffer for keys of any curve.
         let point = MontgomeryPoint(*pubkey.first_chunk().ok_or(snow::Error::Dh)?);
         out[..32].copy_from_slice(&point.mul_clamped(*self.private).to_bytes());
         Ok(())
@@ -453,8 +453,8 @@ mod tests {
         Zeroizing::new([byte; 32])
     }
 
-    /// The bytes that another implementation of the pattern computes (Python's hmac and cryptography): our
-    /// prologue, key and payload go where Noise says.
+    /// The bytes that another implementation of the pattern computes (Python's hmac and cryptography): the
+    /// places of prologue, key and payload are Noise's.
     #[test]
     fn our_first_message_byte_by_byte() {
         let noise = Noise::new(&Key::new([1; 32]));

@@ -1,8 +1,8 @@
 //! The handshakes that were answered, so that a recorded first message is not answered again.
 //!
 //! Two sets, of which the older is forgotten when the newer is full: the last 32,768 handshakes at least
-//! are known. What is older can be answered once more; it costs one Diffie-Hellman, and the session it
-//! makes never becomes real.
+//! are known. An older one can get a second response: it costs one Diffie-Hellman, and its session never
+//! becomes real.
 
 use std::collections::BTreeSet;
 

@@ -1,9 +1,9 @@
 //! A session: what seals and opens the datagrams between this endpoint and one peer.
 //!
 //! Datagrams are numbered from 0 in each direction. The number is the nonce and is read against the
-//! window of seen numbers; the key follows from its epoch. The keys of the epochs beside the current one
-//! are kept: what was overtaken by the first packet of an epoch opens, and a forged packet of the next
-//! one costs no more than any other.
+//! window of seen numbers; the key follows from its epoch. The keys of the previous and the next epoch
+//! are kept. A datagram overtaken by the first packet of an epoch therefore opens, and a forged packet
+//! of the next epoch costs no more than any other.
 
 use std::net::SocketAddr;
 
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     peer_index: u32,
     sealing: Sealing,
     opening: Opening,
-    /// What was sealed since then.
+    /// Datagrams sealed since then.
     unanswered: Option<Unanswered>,
 }
 
@@ -47,7 +47,7 @@ struct Unanswered {
     datagrams: u64,
 }
 
-/// What a responder keeps until its initiator's first sealed datagram.
+/// The responder's state until its initiator's first sealed datagram.
 pub(crate) struct Pending {
     /// The first message.
     pub(crate) message: Message,
@@ -55,7 +55,7 @@ pub(crate) struct Pending {
     pub(crate) response: [u8; HANDSHAKE_BYTES],
 }
 
-/// Which endpoint of the handshake this was.
+/// The endpoint's part in the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Initiator,
@@ -90,7 +90,7 @@ impl Session {
         self.sealing.counter + datagrams <= MAX_COUNTER && self.opening.forged < MAX_FORGED
     }
 
-    /// Seals a datagram: room for the header, the text, room for the tag.
+    /// Seals a datagram: room for the header, the plaintext, room for the tag.
     pub(crate) fn seal(&mut self, now: Time, datagram: &mut [u8]) {
         self.sealing.seal(self.peer_index, datagram);
         let first = Unanswered {
@@ -100,7 +100,8 @@ impl Session {
         self.unanswered.get_or_insert(first).datagrams += 1;
     }
 
-    /// Opens a datagram in place: the length of its text, which begins behind the header.
+    /// Opens a datagram in place; returns the length of its plaintext, which begins behind the
+    /// header.
     pub(crate) fn open(
         &mut self,
         now: Time,
@@ -124,7 +125,7 @@ impl Session {
 
 /// The direction away from here.
 struct Sealing {
-    /// Of the epoch of the next counter.
+    /// The secret of the epoch of the next counter.
     secret: Secret,
     key: LessSafeKey,
     counter: u64,
@@ -160,7 +161,7 @@ struct Opening {
     previous: Option<LessSafeKey>,
     current: LessSafeKey,
     next: LessSafeKey,
-    /// Of the next epoch.
+    /// The secret of the next epoch.
     next_secret: Secret,
     window: Window,
     forged: u64,

@@ -1,4 +1,4 @@
-//! What the sessions of an endpoint have seen.
+//! The counters of an endpoint's sessions.
 
 /// Why a datagram had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,13 +11,13 @@ pub enum Reason {
     WrongKey,
     /// A handshake that was seen before, or one of ours that came back.
     ReplayedHandshake,
-    /// A response that nobody waits for, or an initiation that crossed one of ours that goes first.
+    /// An unexpected response, or an initiation that crossed one of ours with precedence.
     UnexpectedHandshake,
     /// For a session that is not there.
     UnknownSession,
     /// For a session, from another address than its peer's.
     WrongAddress,
-    /// Sealed, and received before or too old to tell.
+    /// Sealed, but received before or too old to check.
     Replayed,
     /// Sealed under another key, or damaged.
     Unauthentic,
@@ -79,7 +79,7 @@ pub struct Statistics {
     pub initiations: usize,
     /// Sessions that there have been.
     pub established: u64,
-    /// Handshakes begun here that nobody answered in time.
+    /// Handshakes begun here without a response in time.
     pub unanswered: u64,
     /// Datagrams sealed.
     pub sealed: u64,

@@ -1,5 +1,5 @@
-//! Sessions by their index, as it stands in each sealed datagram. An index names a place and how often
-//! the place was used before, so that a late datagram of a session that is gone does not meet the next
+//! Sessions by their index, as it stands in each sealed datagram. An index names a place and the
+//! number of its earlier uses, so that a late datagram of a closed session does not reach the next
 //! one.
 
 use crate::session::Session;

@@ -1,14 +1,15 @@
-//! The window of seen counters (RFC 6479): a ring of words in which the bits of what is too old are
-//! cleared as the window moves on.
+//! The window of seen counters (RFC 6479): a ring of words in which the bits of old counters are
+//! cleared as the window advances.
 //!
-//! It is wide enough for what a fast network card puts out of order: 8,192 packets are 8 ms of 1,500
-//! bytes at 12 Gbit/s, and 128 batches of 64.
+//! It covers the reordering of a fast NIC: 8,192 packets are 8 ms of 1,500 bytes at 12 Gbit/s, and
+//! 128 batches of 64.
 
 const WORDS: u64 = 129;
-/// How far a counter may lie behind the highest: one word of the ring is always being filled.
+/// The maximum distance of a counter behind the highest: one word of the ring is always being
+/// filled.
 pub(crate) const WIDTH: u64 = (WORDS - 1) * 64;
 
-/// Which counters have arrived.
+/// The set of counters that have arrived.
 #[derive(Debug, Clone)]
 pub(crate) struct Window {
     /// One beyond the highest counter seen.

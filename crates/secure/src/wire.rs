@@ -5,8 +5,8 @@
 //! sealed     0xD3 | counter (56 bits) | receiver's session index (32 bits) | ciphertext | tag (16)
 //! ```
 //!
-//! The first bit is set and the 15 after it are no type of UDT's, so that an endpoint without a key takes
-//! each of them for a control packet that it does not know.
+//! The first bit is set and the 15 after it are no type of UDT's. An endpoint without a key therefore
+//! takes each of them for a control packet of unknown type.
 
 use crate::statistics::Reason;
 
@@ -14,7 +14,7 @@ use crate::statistics::Reason;
 pub const HEADER_BYTES: usize = 12;
 /// Bytes of the authentication tag behind it.
 pub const TAG_BYTES: usize = 16;
-/// What sealing adds to a datagram.
+/// The bytes that sealing adds to a datagram.
 pub const OVERHEAD: usize = HEADER_BYTES + TAG_BYTES;
 
 /// The version of the format, which the handshake authenticates too.

@@ -5,7 +5,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 use std::time::Instant;
 
-use incastle_transport::udt::wire::{self, Beside, Dialect, Handshake, Packet};
+use incastle_transport::udt::wire::{self, ControlBody, Dialect, Handshake, Packet};
 use incastle_transport::udt::{self, Answer, Incoming, PeerAddress};
 use incastle_units::Ecn;
 use quinn_udp::{RecvMeta, Transmit};
@@ -166,8 +166,8 @@ fn begin(made: Made, parts: &Parts, incoming: &Incoming) -> udt::Connection {
 /// A handshake without a connection as a datagram.
 fn written(packet: &Packet, handshake: &Handshake) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(64);
-    let beside = Beside::Handshake(handshake);
-    wire::write(packet, beside, &[], Dialect::Udt, &mut bytes);
+    let body = ControlBody::Handshake(handshake);
+    wire::write(packet, body, &[], Dialect::Udt, &mut bytes);
     bytes
 }
 

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use incastle_capture::{Envelope, Host, Pcapng};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig};
 use incastle_transport::udt::wire::{
-    AckReport, Beside, Content, Control, ControlHeader, DataHeader, Dialect, Extension, Handshake,
-    Losses, NumberRange, Packet, Place, SocketKind, View, parse, write,
+    AckReport, Content, Control, ControlBody, ControlHeader, DataHeader, Dialect, Extension,
+    Handshake, Losses, NumberRange, Packet, Place, SocketKind, View, parse, write,
 };
 use incastle_transport::udt::{
     Answer, ByteConnection, Config, Connection, Identity, Listener, MessageOptions, Number,
@@ -166,7 +166,7 @@ impl Session {
                 let mut out = Vec::new();
                 write(
                     &packet,
-                    Beside::Handshake(&body),
+                    ControlBody::Handshake(&body),
                     &[],
                     Dialect::Udt,
                     &mut out,
@@ -257,7 +257,7 @@ pub fn examples() -> Vec<Captured> {
     let mut all = Vec::new();
     for observe in [false, true] {
         for control in controls {
-            all.push(example(observe, control, Beside::Nothing));
+            all.push(example(observe, control, ControlBody::Empty));
         }
     }
     let ranges = [(2, 2), (6, 11), (0x7FFF_FFFF, 3)].map(|(first, last)| NumberRange {
@@ -267,7 +267,7 @@ pub fn examples() -> Vec<Captured> {
     all.push(example(
         true,
         Control::Nak,
-        Beside::Losses(Losses::typed(&ranges)),
+        ControlBody::Losses(Losses::typed(&ranges)),
     ));
     for (place, flag) in [
         (Place::Middle, true),
@@ -280,13 +280,13 @@ pub fn examples() -> Vec<Captured> {
     all
 }
 
-fn example(observe: bool, control: Control, beside: Beside<'_>) -> Captured {
+fn example(observe: bool, control: Control, body: ControlBody<'_>) -> Captured {
     let header = ControlHeader {
         observe,
         number: Number::from_word(0x1234_5678),
         control,
     };
-    captured(Content::Control(header), beside, &[])
+    captured(Content::Control(header), body, &[])
 }
 
 fn data(place: Place, flag: bool) -> Captured {
@@ -299,17 +299,17 @@ fn data(place: Place, flag: bool) -> Captured {
         cwr: flag,
         length: 3,
     };
-    captured(Content::Data(header), Beside::Nothing, b"abc")
+    captured(Content::Data(header), ControlBody::Empty, b"abc")
 }
 
-fn captured(content: Content, beside: Beside<'_>, payload: &[u8]) -> Captured {
+fn captured(content: Content, body: ControlBody<'_>, payload: &[u8]) -> Captured {
     let packet = Packet {
         timestamp: 0x0102_0304,
         destination: 0x0506_0708,
         content,
     };
     let mut bytes = Vec::new();
-    write(&packet, beside, payload, Dialect::Dcudp, &mut bytes);
+    write(&packet, body, payload, Dialect::Dcudp, &mut bytes);
     Captured {
         at: Time::ZERO.saturating_add(Span::from_secs(1)),
         from_server: false,

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 
 use incastle_congestion::{Algorithm, Udt, UdtConfig};
-use incastle_transport::udt::wire::{Beside, Content, Control, Dialect, parse, write};
+use incastle_transport::udt::wire::{Content, Control, ControlBody, Dialect, parse, write};
 use incastle_transport::udt::{
     Answer, ByteConnection, Config, Connection, Event, Failure, Identity, Listener, Number,
     PeerAddress, SendError, Stats,
@@ -228,7 +228,7 @@ impl Peer {
                 let mut out = Vec::new();
                 write(
                     &packet,
-                    Beside::Handshake(&body),
+                    ControlBody::Handshake(&body),
                     &[],
                     Dialect::Udt,
                     &mut out,

@@ -1,7 +1,7 @@
 //! Datagrams: a sender that cuts what the application writes into packets, and a receiver that
-//! counts. Models UDP (RFC 768) as far as a network sees it, and the socket's send buffer: what the
-//! application writes while the buffer is full is refused, as by a socket that does not block.
-//! Leaves out: ports, checksums, content, and the memory that a socket spends beside the payload.
+//! counts. Models UDP (RFC 768) as far as a network sees it, with a non-blocking socket's send
+//! buffer: a write into a full buffer is refused. Leaves out: ports, checksums, content, and the
+//! socket's memory other than the payload.
 
 use std::collections::VecDeque;
 
@@ -12,7 +12,7 @@ use incastle_units::{Bytes, Time};
 pub struct Datagram {
     /// 0, 1, 2, ... in the order of sending.
     pub seq: u64,
-    /// When it was handed to the NIC.
+    /// The time at which the NIC took it.
     pub sent_at: Time,
     /// Bytes of application data. As wide as a segment's sequence number, with which it shares memory
     /// in a simulated packet: halves would be copied apart and stall the reader.
@@ -22,7 +22,7 @@ pub struct Datagram {
 /// The send buffer of a socket by default: Linux's net.core.wmem_default.
 pub const DEFAULT_SEND_BUFFER: Bytes = Bytes::new(208 * 1024);
 
-/// What a full send buffer refused.
+/// Writes that a full send buffer refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Refused {
     /// Datagrams.
@@ -124,7 +124,7 @@ impl Endpoint {
         self.waiting
     }
 
-    /// What the full buffer has refused so far.
+    /// Writes refused so far.
     pub const fn refused(&self) -> Refused {
         self.refused
     }

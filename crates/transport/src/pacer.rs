@@ -1,17 +1,17 @@
-//! The pacer of every transport: at the controller's rate each packet waits until the one before it has
-//! had its time, in exact integer time, however many packets it takes (draft-gg-udt-03, section 6.1,
-//! calls that time the SND interval).
+//! The pacer of every transport: each packet waits for the transmission time, at the controller's rate,
+//! of the packet before it. The arithmetic is exact integer time. draft-gg-udt-03, section 6.1, calls
+//! that time the SND interval.
 //!
 //! A sender that is woken late catches up, so that a busy machine keeps the rate. A pause of the
-//! application's, or of a window's, is not made good: a burst after it would find a queue that nobody
-//! expected. Leaves out: which packets leave unpaced, which is the sender's matter.
+//! application or of a window is not made up for by a burst, which would build up a queue without
+//! reason. Leaves out: which packets leave unpaced, which is the sender's matter.
 
 use incastle_units::{Bytes, Rate, Serializer, Span, Time};
 
-/// How far behind now a departure may count from.
+/// The limits of how long before now a departure may count from.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lags {
-    /// Where a packet has waited for its time.
+    /// The limit for a packet that has waited for its time.
     pub(crate) late: Span,
     /// After a pause: packets that are due within it leave together.
     pub(crate) paused: Span,

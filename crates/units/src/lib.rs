@@ -1,8 +1,8 @@
 //! Exact units: the only place in Incastle where units are converted.
 //!
 //! Models: instants and spans of simulated time (picoseconds), amounts of data (bytes, packets) and
-//! bit rates, all unsigned integers. Text carries its unit ("10 Gbit/s", "25 us", "64 KiB").
-//! Inexact functions end in `_lossy`. Leaves out: calendar time, negative quantities, fractions of a
+//! bit rates, all unsigned integers. A string has its unit ("10 Gbit/s", "25 us", "64 KiB"). Inexact
+//! functions end in `_lossy`. Leaves out: calendar time, negative quantities, fractions of a
 //! picosecond (a [`Serializer`] carries them instead).
 
 mod data;

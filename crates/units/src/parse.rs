@@ -1,4 +1,4 @@
-//! Quantities from text: a decimal number and a unit, converted exactly.
+//! Quantities from strings: a decimal number and a unit, converted exactly.
 //!
 //! The number is digits, optionally with a point and more digits; the unit follows with or without a
 //! space: "2.5 Gbit/s", "0.25 ms", "25us". The value must be a whole number of picoseconds, bytes,
@@ -37,7 +37,7 @@ pub enum UnitProblem {
     UnknownUnit {
         /// The unit found.
         unit: String,
-        /// The whole text with the unit that was probably meant.
+        /// The whole string with the unit that was probably meant.
         did_you_mean: Option<String>,
     },
     /// A quantity, but of this other kind.
@@ -117,7 +117,7 @@ impl Display for ParseUnitError {
     }
 }
 
-/// Parses `text` as `expected`: its simple kind, and the value in the smallest unit.
+/// Parses `text` as `expected`; returns its simple kind and the value in the smallest unit.
 fn parse(text: &str, expected: Quantity) -> Result<(Quantity, u64), ParseUnitError> {
     let found = text.trim();
     parse_trimmed(found, expected).map_err(|problem| ParseUnitError {
@@ -171,7 +171,7 @@ struct Decimal<'a> {
 }
 
 impl<'a> Decimal<'a> {
-    /// The number at the beginning of `text`, and what follows it and the blanks behind it.
+    /// The number at the beginning of `text`, and the remainder after the following blanks.
     fn split_from(text: &'a str) -> Option<(Self, &'a str)> {
         let (whole, mut rest) = split_digits(text);
         let mut fraction = "";
@@ -197,8 +197,8 @@ impl<'a> Decimal<'a> {
             })
             .and_then(|value| value.checked_mul(factor))
             .ok_or(UnitProblem::TooLarge)?;
-        // Schoolbook multiplication of the digits behind the point, from the right: a product
-        // digit that stays behind the point must be zero, the last carry is what crosses it.
+        // Schoolbook multiplication of the digits behind the point, from the right. A product digit
+        // that stays behind the point must be zero; the last carry crosses it.
         let mut carry = 0;
         for digit in digits(self.fraction).rev() {
             let product = digit * factor + carry;

@@ -1,5 +1,5 @@
-//! Numbers from a random source that the caller passes in, by exact arithmetic or `libm` only, so
-//! that a draw is the same on every machine.
+//! Numbers from a random source that the caller passes in, by exact arithmetic or `libm` only. A
+//! draw is therefore the same on every machine.
 
 use rand_core::Rng;
 
@@ -23,7 +23,7 @@ pub fn exponential(rng: &mut dyn Rng) -> f64 {
 }
 
 /// A draw from the normal distribution with mean 0 and variance 1 (Box and Muller, "A note on the
-/// generation of random normal deviates", 1958; the second of each pair is not used).
+/// generation of random normal deviates", 1958). The second of each pair is not used.
 pub fn normal(rng: &mut dyn Rng) -> f64 {
     let radius = (2.0 * exponential(rng)).sqrt();
     radius * libm::cos(2.0 * std::f64::consts::PI * uniform(rng))

@@ -39,8 +39,8 @@ impl Rate {
     }
 }
 
-/// Converts bytes to transmission times at a rate, exactly in the long run: the fraction of a picosecond
-/// that one packet leaves over is carried to the next.
+/// Converts bytes to transmission times at a rate, exactly in the long run. The fraction of a picosecond
+/// that one packet leaves is carried to the next.
 ///
 /// Invariant: after any sequence of `span` calls the spans add up to
 /// floor(8e12 * bytes so far / rate) picoseconds.

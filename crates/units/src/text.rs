@@ -1,15 +1,15 @@
-//! Quantities as text: the units of each kind, and the one form in which each value is printed.
+//! Quantities as strings: the units of each kind, and the one form in which each value is printed.
 //!
 //! Sizes follow the SI and IEC prefixes: 1 KB is 1000 bytes, 1 KiB is 1024. Rates count bits. A
 //! value is printed as a whole number of the largest unit that divides it ("250 us", "64 KiB",
-//! "2500 Mbit/s"), so that what is printed parses to the same value. Leaves out: other languages,
-//! digits in groups, minutes and longer.
+//! "2500 Mbit/s"). The printed form therefore parses to the same value. Leaves out: other
+//! languages, digits in groups, minutes and longer.
 
 use std::fmt::{self, Display, Formatter};
 
 use crate::{Amount, Bytes, Packets, Rate, Span, Time};
 
-/// The kinds of quantity that text can name.
+/// The kinds of quantity that a string can name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// A [`Time`].

@@ -1,7 +1,7 @@
 //! Running hashes of the events of a run: one per port and one per endpoint, combined in index order.
 //!
-//! Each hash covers the events of one object only (time, packet, verdict): the result is independent of probes, of
-//! records and of the number of workers. Not cryptographic: it does not resist an attacker.
+//! Each hash covers the events of one object only (time, packet, verdict): probes, records and the number of
+//! workers do not affect the result. Not cryptographic: it does not resist an attacker.
 
 /// A running hash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,9 +2,9 @@
 //!
 //! An event is (time, kind, source). At one instant the kinds come in the order of [`Kind`], then the sources by their
 //! index. The events of a source come in the order in which it entered them, because each source has at most its
-//! earliest event in the queue (a link the arrival of its first packet, an endpoint its earliest deadline, a schedule
-//! its next change). The order never depends on addresses, hashes or the shape of the queue. A source may leave an
-//! outdated event, which it ignores when nothing is due.
+//! earliest event in the queue. For a link that is the arrival of its first packet, for an endpoint its earliest
+//! deadline, for a schedule its next change. The order never depends on addresses, hashes or the shape of the queue. A
+//! source may leave an outdated event, which it ignores when nothing is due.
 
 use incastle_units::Time;
 

@@ -1,12 +1,11 @@
 //! The event queue: a calendar queue for the near future, a heap for later events.
 //!
-//! Sources: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation
-//! event set problem", Communications of the ACM 31(10), 1988; and, for a bucket that is sorted when it becomes current,
-//! Tang, Goh, Thng, "Ladder queue: an O(1) priority queue structure for large-scale discrete event simulation", ACM
-//! TOMACS 15(3), 2005. In a large network of equal links thousands of events share one instant: a bucket stores them
-//! unsorted, and one sort orders them all. Events beyond the calendar are in the heap; the first event is the earlier
-//! of the two first ones. Width and number of the buckets follow the density of events; they affect speed alone, never
-//! the order.
+//! Source: Brown, "Calendar queues: a fast O(1) priority queue implementation for the simulation event set problem",
+//! Communications of the ACM 31(10), 1988. A bucket is sorted when it becomes current, as in Tang, Goh, Thng, "Ladder
+//! queue: an O(1) priority queue structure for large-scale discrete event simulation", ACM TOMACS 15(3), 2005. In a
+//! large network of equal links thousands of events share one instant: a bucket stores them unsorted, and one sort
+//! orders them all. Events beyond the calendar are in the heap; the first event is the earlier of the two first ones.
+//! Width and number of the buckets follow the density of events; they affect speed alone, never the order.
 
 mod calendar;
 
@@ -26,8 +25,8 @@ const FIRST_SHIFT: u32 = 17;
 const SHIFTS: std::ops::RangeInclusive<u32> = 4..=WIDEST_SHIFT;
 /// Buckets, or events outside the calendar, between two reviews of its shape.
 const REVIEW: u64 = 4096;
-/// A bucket with more events than this is crowded, unless all are at one instant; and a late event is inserted before
-/// at most this many.
+/// A bucket with more events than this is crowded, unless all are at one instant. A late event is inserted before at
+/// most this many.
 const CROWD: usize = 24;
 /// With fewer events than this in a bucket, on average, buckets become wider.
 const FEW: u64 = 12;
@@ -312,8 +311,8 @@ impl EventQueue {
         self.heap_first < event
     }
 
-    /// Narrower buckets where they are crowded or events late, a longer calendar where too many events are beyond it, wider
-    /// buckets where they have few events.
+    /// Chooses narrower buckets where they are crowded or events late, a longer calendar where too many events are beyond
+    /// it, and wider buckets where they have few events.
     #[cold]
     fn review(&mut self) {
         let Review {
@@ -451,7 +450,7 @@ mod tests {
         assert_eq!(next(&mut queue, Time::NEVER), None);
     }
 
-    /// Events that each enter another one, over thousands of buckets and at changing density: buckets change their width
+    /// Events that each enter another one, over thousands of buckets and at changing density. Buckets change their width
     /// and number also while several of them are current.
     #[test]
     fn reviews_change_nothing() {

@@ -127,9 +127,9 @@ impl Actions {
     }
 
     /// Declares that the application has no more to send from an endpoint: the bytes delivered by now are recorded
-    /// ([`FlowRecord::stopped`](crate::flow::FlowRecord::stopped)). Where the simulation ends with its applications
-    /// ([`Simulation::end_with`](crate::Simulation::end_with)), requests a notice when the others have reached the peer:
-    /// `Notice::Delivered` if these are as many as expected there, otherwise `Notice::Drained`.
+    /// ([`FlowRecord::stopped`](crate::flow::FlowRecord::stopped)). If the simulation ends with its applications
+    /// ([`Simulation::end_with`](crate::Simulation::end_with)), requests a notice when the others have reached the peer.
+    /// It is `Notice::Delivered` if these are as many as expected there, otherwise `Notice::Drained`.
     pub fn drain(&mut self, endpoint: EndpointIndex) {
         self.list.push(Action::Drain(endpoint));
     }
@@ -167,8 +167,8 @@ impl Actions {
         self.list.push(Action::Advance(count));
     }
 
-    /// Requests a notice, `Notice::Reached(tag)`, when an event count has reached `value`, or at once if it has. Waiters
-    /// for one count are notified by value, lowest first, then in the order of their waits.
+    /// Requests a notice, `Notice::Reached(tag)`, when an event count has reached `value`, or immediately if it has.
+    /// Waiters for one count are notified by value, lowest first, then in the order of their waits.
     pub fn wait(&mut self, count: EventCountIndex, value: u64, tag: u32) {
         self.list.push(Action::Wait(Wait { count, value, tag }));
     }

@@ -20,8 +20,8 @@ const UDP_HEADERS: u16 = 28;
 const REACHED: u64 = 1 << 63;
 
 /// The endpoint. State that few flows have comes last: long lists begin sixteen bytes after the beginning of a cache
-/// line, and the rest takes ten lines then. Alignment is no alternative: lists of aligned elements grow and shrink by a
-/// copy.
+/// line, and the other fields take ten lines then. Alignment is no alternative: lists of aligned elements grow and
+/// shrink by a copy.
 #[repr(C)]
 pub(crate) struct Endpoint {
     pub(crate) transport: Transport,

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use crate::core::{AppIndex, EventCountIndex};
 
-/// What an application waits for.
+/// A wait of an application.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
     pub(crate) count: EventCountIndex,

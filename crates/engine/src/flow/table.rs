@@ -18,7 +18,7 @@ const ELSEWHERE: u32 = GONE - 1;
 /// Fewer free endpoints than this are not worth returning.
 const FEW: usize = 1024;
 
-/// What one endpoint has counted.
+/// The counters of one endpoint.
 #[derive(Debug, Clone, Default)]
 pub struct EndpointCounters {
     /// Packets sent, of every kind.
@@ -103,7 +103,7 @@ impl FlowRecord {
     }
 }
 
-/// What ports and hosts count of a flow.
+/// The counters of a flow in ports and hosts.
 #[derive(Debug)]
 pub(crate) struct FlowAccount {
     pub(crate) hosts: FlowHosts,
@@ -162,7 +162,7 @@ struct EndpointResult {
     digest: Digest,
 }
 
-/// How a flow is opened.
+/// The parameters of opening a flow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Opening {
     pub(crate) now: Time,
@@ -289,10 +289,10 @@ impl Flows {
         }
     }
 
-    // What applications expect.
+    // The expectations of applications.
 
-    /// Expects `total` in-order bytes at an endpoint, without the datagrams that were lost. Returns the notice that
-    /// is due at once.
+    /// Expects `total` in-order bytes at an endpoint, without the datagrams that were lost. Returns the notice if
+    /// it is due already.
     pub(crate) fn expect(&mut self, index: EndpointIndex, total: u64) -> Option<Addressed> {
         let lost = self.shortfall(index);
         self.get(index)?.expect = total - lost;

@@ -1,16 +1,16 @@
 //! An endpoint of a UDT or DCUDP flow: a listener until the handshake of its peer, then a connection.
 //!
-//! The connection is that of real sockets; here its payload is a length, and its packets have no time stamp and
-//! destination, which nothing reads and which the 16 or 20 bytes of the header count. The responder closes as soon as
-//! its peer has: its application only receives. Leaves out: fallback to UDT (both endpoints have one configuration),
-//! paths that clear ECT.
+//! The connection is that of real sockets. Here its payload is a length. Its packets have no time stamp and
+//! destination, which nothing reads but the header's 16 or 20 bytes include. The responder closes as soon as its peer
+//! has: its application only receives. Leaves out: fallback to UDT (both endpoints have one configuration), paths
+//! that clear ECT.
 
 use std::sync::Arc;
 
 use incastle_congestion::Algorithm;
 use incastle_transport::datagram::Refused;
 use incastle_transport::udt::wire::{
-    Beside, Content, Control, ControlHeader, Dialect, HEADER_BYTES, Handshake, IP_UDP_BYTES,
+    Content, Control, ControlBody, ControlHeader, Dialect, HEADER_BYTES, Handshake, IP_UDP_BYTES,
     Losses, NumberRange, Packet as Header,
 };
 use incastle_transport::udt::{
@@ -157,7 +157,7 @@ impl UdtEndpoint {
             Body::UdtData { header, .. } => {
                 let arrived = UdtPacket {
                     header: Content::Data(*header),
-                    beside: Beside::Nothing,
+                    body: ControlBody::Empty,
                 };
                 self.handle(now, arrived, packet.marks.ecn(), rng);
             }
@@ -165,7 +165,7 @@ impl UdtEndpoint {
                 let control = extras.controls.take(*place);
                 let arrived = UdtPacket {
                     header: Content::Control(control.header),
-                    beside: control.beside(),
+                    body: control.body(),
                 };
                 self.handle(now, arrived, packet.marks.ecn(), rng);
             }
@@ -179,7 +179,7 @@ impl UdtEndpoint {
         now: Time,
         UdtPacket {
             header: content,
-            beside,
+            body,
         }: UdtPacket<'_, Content>,
         ecn: Ecn,
         rng: &mut dyn Rng,
@@ -191,13 +191,13 @@ impl UdtEndpoint {
         };
         match &mut self.state {
             State::Connected(connection) => {
-                if !matches!(beside, Beside::Handshake(_)) {
+                if !matches!(body, ControlBody::Handshake(_)) {
                     header.destination = connection.socket();
                 }
-                connection.handle(now, &header, beside, ecn, rng);
+                connection.handle(now, &header, body, ecn, rng);
             }
             State::Listening(listening) => {
-                if let Beside::Handshake(request) = beside
+                if let ControlBody::Handshake(request) = body
                     && let Some(connection) = listening.handle(now, &header, request)
                 {
                     self.state = State::Connected(connection);
@@ -238,8 +238,8 @@ impl UdtEndpoint {
             State::Connected(connection) => connection,
             State::Listening(listening) => {
                 let (header, handshake) = listening.reply.take()?;
-                let beside = Beside::Handshake(&handshake);
-                let reply = UdtPacket { header, beside };
+                let body = ControlBody::Handshake(&handshake);
+                let reply = UdtPacket { header, body };
                 return Some(control(now, reply, Dialect::Udt, extras, out));
             }
         };
@@ -259,7 +259,7 @@ impl UdtEndpoint {
             Content::Control(header) => {
                 let packet = UdtPacket {
                     header,
-                    beside: connection.beside(),
+                    body: connection.body(),
                 };
                 Leaving {
                     ecn: transmit.ecn,
@@ -384,7 +384,7 @@ impl UdtEndpoint {
 #[derive(Debug, Clone, Copy)]
 struct UdtPacket<'a, H> {
     header: H,
-    beside: Beside<'a>,
+    body: ControlBody<'a>,
 }
 
 impl Listening {
@@ -420,7 +420,7 @@ impl Listening {
 /// Writes a control packet to `out`, as Not-ECT.
 fn control(
     now: Time,
-    UdtPacket { header, beside }: UdtPacket<'_, ControlHeader>,
+    UdtPacket { header, body }: UdtPacket<'_, ControlHeader>,
     dialect: Dialect,
     extras: &mut Extras,
     out: &mut Packet,
@@ -430,11 +430,11 @@ fn control(
         destination: 0,
         content: Content::Control(header),
     };
-    let ip_bytes = packet.wire_bytes(beside, dialect) as u16 + IP_UDP_BYTES as u16;
+    let ip_bytes = packet.wire_bytes(body, dialect) as u16 + IP_UDP_BYTES as u16;
     out.body = Body::UdtControl {
-        words: words(&header, beside),
+        words: words(&header, body),
         ip_bytes,
-        place: extras.controls.store(UdtControl::new(header, beside)),
+        place: extras.controls.store(UdtControl::new(header, body)),
         sent_at: now,
     };
     Leaving {
@@ -445,12 +445,12 @@ fn control(
 }
 
 /// Two words that differ between different control packets of a flow.
-fn words(header: &ControlHeader, beside: Beside<'_>) -> [u32; 2] {
+fn words(header: &ControlHeader, body: ControlBody<'_>) -> [u32; 2] {
     let observe = u32::from(header.observe) << 31;
-    let body = match beside {
-        Beside::Nothing => 0,
-        Beside::Losses(losses) => fold(losses),
-        Beside::Handshake(handshake) => handshake.cookie ^ handshake.kind as u32,
+    let body = match body {
+        ControlBody::Empty => 0,
+        ControlBody::Losses(losses) => fold(losses),
+        ControlBody::Handshake(handshake) => handshake.cookie ^ handshake.kind as u32,
     };
     let (kind, value) = match header.control {
         Control::Handshake => (1, 0),

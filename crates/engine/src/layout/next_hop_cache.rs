@@ -1,6 +1,6 @@
 //! Cached next hops: by destination endpoint and switch, the port.
 //!
-//! A lookup in table, group and hash reads half a dozen places in memory; here the next hops of a flow's packets are in
+//! A lookup in table, group and hash reads half a dozen places in memory. Here the next hops of a flow's packets are in
 //! one cache line. A record is overwritten when another endpoint needs its place, and all are cleared when routes
 //! change. Each step has its switch: the number of ports that a packet has passed is only a hint.
 

@@ -1,7 +1,7 @@
 //! A rate limiter in a host's NIC: the reaction point of one flow, and the frames that it holds.
 //!
 //! It is between an endpoint and the NIC's queue, below any transport, and exists from the first notification on.
-//! While it is inactive frames pass it by. A frame of s bytes occupies the limiter for s / rate; after a change of the
+//! While it is inactive frames pass it by. A frame of s bytes occupies the limiter for s / rate. After a change of the
 //! rate, the rest of the frame is sent at the new one. Its queue is short and never drops: further frames stay with
 //! the sender. The rates are those of `incastle_congestion`. Leaves out: several flows in one limiter.
 
@@ -161,8 +161,8 @@ mod tests {
         Time::ZERO + Span::from_us(us)
     }
 
-    /// At 750 Mbit/s from the start on, with two frames of 750 bytes, the first of which leaves at once:
-    /// 6000 bits take 8 us.
+    /// At 750 Mbit/s from the start on, with two frames of 750 bytes, the first of which leaves
+    /// immediately: 6000 bits take 8 us.
     fn limiter() -> Limiter {
         let settings = ReactionPointSettings {
             template: ReactionPointConfig {
@@ -207,7 +207,8 @@ mod tests {
 
     #[test]
     fn the_rest_of_a_frame_takes_less_time_at_a_higher_rate() {
-        // Fast recovery: from 750 half-way to 1000 Mbit/s. Of the 6 us that are left 6 x 750 / 875 are.
+        // Fast recovery: from 750 half-way to 1000 Mbit/s. The 6 us that are left become 6 x 750 /
+        // 875.
         let mut limiter = limiter();
         limiter.handle_timeout(at(2));
         leaves_at(limiter, at(2) + Span::from_ps(5_142_857));

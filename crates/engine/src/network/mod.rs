@@ -205,7 +205,7 @@ impl Network {
             .map(|memory| memory.buffer.stored())
     }
 
-    /// The maximum number of bytes that a switch with a shared memory has stored at once.
+    /// The maximum number of bytes that a switch with a shared memory has stored at a time.
     pub fn max_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
         let memory = self.switches[switch.index()].memory.as_ref()?;
         Some(memory.buffer.max_stored())

@@ -1,6 +1,6 @@
 //! Routes: for each switch and host, the ports on a shortest path (in hops).
 //!
-//! All hosts at one switch share the routes to it, as hosts under one prefix share an entry in a router: the table has
+//! All hosts at one switch share the routes to it, as hosts under one prefix share an entry in a router. The table has
 //! an entry for each switch and each *last* switch, one with hosts. `ecmp` chooses among equal ports. When links fail
 //! the routes are computed again. Leaves out: weights, routing protocols, the time of a lookup.
 

@@ -79,7 +79,8 @@ impl LogicalProcess {
         }
     }
 
-    /// Hands over the messages for each other partition; `first` is the instant of the next event here.
+    /// Passes on the messages for each other partition; `first` is the instant of the next event
+    /// here.
     pub(crate) fn hand_over(
         &mut self,
         first: Time,

@@ -1,7 +1,7 @@
 //! The partition of each node of a network.
 //!
 //! A host belongs to the partition of its switch. Switches with hosts are assigned in breadth-first order, an equal
-//! number of hosts to each partition: whole pods of a fat tree, leaves one after the other. Each other switch joins the
+//! number of hosts to each partition: whole pods of a fat tree, or consecutive leaves. Each other switch joins the
 //! partition with most of its links; on a tie, the one with the fewest links so far.
 
 use std::collections::VecDeque;

@@ -5,7 +5,7 @@
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::{SackBlock, Segment};
 use incastle_transport::udt::wire::{
-    Beside, ControlHeader, DataHeader, Handshake, Losses, NumberRange,
+    ControlBody, ControlHeader, DataHeader, Handshake, Losses, NumberRange,
 };
 use incastle_units::{Ecn, Time};
 
@@ -58,11 +58,11 @@ enum UdtBody {
 }
 
 impl UdtControl {
-    pub(crate) fn new(header: ControlHeader, beside: Beside<'_>) -> Self {
-        let body = match beside {
-            Beside::Nothing => UdtBody::Nothing,
-            Beside::Handshake(handshake) => UdtBody::Handshake(*handshake),
-            Beside::Losses(losses) => {
+    pub(crate) fn new(header: ControlHeader, body: ControlBody<'_>) -> Self {
+        let body = match body {
+            ControlBody::Empty => UdtBody::Nothing,
+            ControlBody::Handshake(handshake) => UdtBody::Handshake(*handshake),
+            ControlBody::Losses(losses) => {
                 let mut ranges = losses.ranges();
                 let first = ranges.next().expect("a NAK has a range");
                 let mut kept = [first; MAX_RANGES];
@@ -78,13 +78,13 @@ impl UdtControl {
     }
 
     /// The content after the header.
-    pub fn beside(&self) -> Beside<'_> {
+    pub fn body(&self) -> ControlBody<'_> {
         match &self.body {
-            UdtBody::Nothing => Beside::Nothing,
+            UdtBody::Nothing => ControlBody::Empty,
             UdtBody::Losses(ranges, count) => {
-                Beside::Losses(Losses::typed(&ranges[..usize::from(*count)]))
+                ControlBody::Losses(Losses::typed(&ranges[..usize::from(*count)]))
             }
-            UdtBody::Handshake(handshake) => Beside::Handshake(handshake),
+            UdtBody::Handshake(handshake) => ControlBody::Handshake(handshake),
         }
     }
 }

@@ -24,7 +24,7 @@ pub struct Tag {
 /// The content of a packet, in the numbers of its wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Content {
-    /// Its kind, in one word.
+    /// The name of its kind.
     pub kind: &'static str,
     /// Its first byte (TCP), or its number (UDT's data, datagrams).
     pub seq: Option<Number>,

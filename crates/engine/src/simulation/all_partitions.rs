@@ -112,8 +112,8 @@ pub fn finish<P: Probe>(mut partitions: Vec<Simulation<P>>) -> Finished<P> {
     }
 }
 
-/// The records of all flows, whose endpoints are freed meanwhile: both at once would be the maximum memory of a run
-/// with many flows.
+/// The records of all flows, whose endpoints are freed meanwhile: both together would be the maximum memory of a
+/// run with many flows.
 fn records<P: Probe>(partitions: &mut [Simulation<P>]) -> Vec<FlowRecord> {
     let count = partitions[0].flow_count();
     let mut records = Vec::with_capacity(count);

@@ -148,7 +148,7 @@ impl<P: Probe> HostStack<P> {
         );
     }
 
-    /// Packets in ports and at hosts, without those handed over to another partition.
+    /// Packets in ports and at hosts, without those passed to another partition.
     fn packets_inside(&self) -> impl Iterator<Item = &Packet> {
         let network = &self.fabric.network;
         let pool = &network.pool;

@@ -28,7 +28,7 @@ use crate::flow::{Application, FlowAccount, FlowRecord};
 use crate::network::Network;
 use crate::probe::Probe;
 
-/// How a call of [`Simulation::run`] ended.
+/// The result of a call of [`Simulation::run`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
     /// No event is left until the given instant.

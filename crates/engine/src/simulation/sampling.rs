@@ -13,7 +13,7 @@ const MEASURE_FROM: u32 = 1;
 const MEASURE_TO: u32 = 2;
 const MEMORIES: u32 = 3;
 
-/// What is sampled, and how often.
+/// The objects sampled, and the interval.
 #[derive(Debug, Default)]
 pub(super) struct Sampling {
     queues: Vec<PortIndex>,

@@ -31,7 +31,7 @@ impl<P: Probe> Simulation<P> {
         self.stack.fabric.process()
     }
 
-    /// Hands over the messages for each other partition, and returns the progress of this one. `take` must empty
+    /// Passes on the messages for each other partition, and returns the progress of this one. `take` must empty
     /// the messages.
     pub fn hand_over(&mut self, take: impl FnMut(usize, &mut Messages)) -> Progress {
         let first = self.stack.fabric.clock.events.next_at();
@@ -43,7 +43,7 @@ impl<P: Probe> Simulation<P> {
         self.stack.fabric.receive(messages);
     }
 
-    /// Runs until `until` as far as no other partition can change what happens, for at most `budget` events; `all`
+    /// Runs until `until` as far as no other partition can change the result, for at most `budget` events. `all`
     /// is the last progress of each partition ([`Self::hand_over`]), whose messages have been received. Returns
     /// whether any partition has events left until then.
     pub fn run_window(

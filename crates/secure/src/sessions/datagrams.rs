@@ -13,11 +13,12 @@ pub struct Path {
     pub source: Option<IpAddr>,
 }
 
-/// Datagrams to be sealed for one peer, as the kernel takes them: one after the other, each of `segment`
+/// Datagrams to be sealed for one peer, in the layout for the kernel: consecutive, each of `segment`
 /// bytes, of which the last may have fewer.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Batch<'a> {
-    /// Each is [`HEADER_BYTES`](crate::HEADER_BYTES) of room, the text, and [`TAG_BYTES`](crate::TAG_BYTES) of room.
+    /// Each has [`HEADER_BYTES`](crate::HEADER_BYTES) of room, the plaintext, and
+    /// [`TAG_BYTES`](crate::TAG_BYTES) of room.
     pub bytes: &'a mut [u8],
     /// Bytes of all but the last.
     pub segment: usize,
@@ -28,7 +29,7 @@ pub struct Batch<'a> {
 /// A datagram that is to leave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transmit {
-    /// Where to.
+    /// The destination.
     pub path: Path,
     /// Its ECN field.
     pub ecn: Ecn,

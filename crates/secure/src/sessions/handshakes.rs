@@ -1,8 +1,8 @@
 //! Handshakes of an endpoint: begun, repeated, answered, completed, given up.
 //!
-//! The initiator repeats one message, and the responder answers a repeated one with the answer that it
-//! gave: so any answer fits, however late. Where both endpoints begin at once, the handshake with the greater
-//! ephemeral key goes first, and its initiator does not answer the other.
+//! The initiator repeats one message, and the responder answers a repeated one with the answer that it gave:
+//! so any answer fits, however late. If both endpoints begin simultaneously, the handshake with the greater
+//! ephemeral key takes precedence, and its initiator does not respond to the other.
 
 use std::net::SocketAddr;
 
@@ -126,7 +126,8 @@ impl Sessions {
             return Err(Reason::ReplayedHandshake);
         }
         if let Some(response) = self.given_answer(from, message) {
-            // No more than was asked: a factor of 1, whoever asks.
+            // The response is no longer than the request, whoever sent that: an amplification
+            // factor of 1.
             self.send(handshake(path, response));
             return Ok(());
         }
@@ -167,7 +168,7 @@ impl Sessions {
         Ok(())
     }
 
-    /// What the very same message of that peer was answered with before.
+    /// The earlier response to the same message of that peer.
     fn given_answer(&self, from: SocketAddr, message: &Message) -> Option<[u8; HANDSHAKE_BYTES]> {
         let pending = &self.peers.get(&from)?.pending;
         let mut pending = pending.iter().filter_map(|index| {

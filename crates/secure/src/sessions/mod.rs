@@ -1,10 +1,10 @@
 //! The sessions of an endpoint with all its peers.
 //!
-//! A peer is an address and port. Its *current* session seals; the one before still opens, because the
-//! peer may not have noticed the change yet. A handshake is begun when a datagram is to be sealed for a peer
-//! without a session, or with one that is silent: the peer may have been started anew. A session becomes
-//! real, and current, at its initiator with the response, at its responder with the first sealed
-//! datagram, which only a holder of the key who can receive at that address can make.
+//! A peer is an address and port. Its *current* session seals; the one before still opens, because the peer
+//! may not have noticed the change yet. A handshake begins when a datagram is to be sealed for a peer
+//! without a session, or with one that is silent: the peer may have restarted. At its initiator a session
+//! becomes real, and current, with the response. At its responder it does so with the first sealed datagram,
+//! which only a holder of the key who can receive at that address can make.
 //!
 //! Everything is bounded: sessions, handshakes that wait here or there, datagrams that wait for them, and
 //! what is remembered of handshakes.
@@ -30,15 +30,15 @@ use crate::wire::{Datagram, HEADER_BYTES, OVERHEAD, parse};
 
 /// A session of which nothing was heard for this span is forgotten; the next datagram begins another.
 const IDLE: Span = Span::from_secs(180);
-/// How often they are looked for.
+/// The interval of the search for them.
 const SWEEP: Span = Span::from_secs(60);
 /// Datagrams that the driver did not fetch; more are dropped.
 const MAX_READY: usize = 1 << 14;
 
-/// What became of an arrived datagram.
+/// The result of an arrived datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Opened<'a> {
-    /// It was sealed by the peer, and this is its text.
+    /// It was sealed by the peer; this is its plaintext.
     Text(&'a mut [u8]),
     /// It was part of a handshake: see [`Sessions::poll_transmit`].
     Handshake,
@@ -46,7 +46,7 @@ pub enum Opened<'a> {
     Ignored(Reason),
 }
 
-/// What became of datagrams to be sealed.
+/// The result of datagrams to be sealed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sealed {
     /// They are sealed, and may leave.
@@ -57,7 +57,7 @@ pub enum Sealed {
     Dropped,
 }
 
-/// What is known of a peer.
+/// The state of a peer.
 #[derive(Default)]
 struct Peer {
     current: Option<u32>,
@@ -122,7 +122,7 @@ impl Sessions {
         }
     }
 
-    /// What has happened.
+    /// The counters.
     pub const fn statistics(&self) -> Statistics {
         self.statistics
     }
@@ -168,7 +168,7 @@ impl Sessions {
         None
     }
 
-    /// A datagram arrived. What is sealed is opened in place.
+    /// A datagram arrived. A sealed datagram is opened in place.
     pub fn open<'a>(
         &mut self,
         now: Time,

@@ -11,7 +11,7 @@ use thiserror::Error;
 /// section 2.3). It keeps everything outstanding well inside half of the sequence space.
 pub const MAX_RECEIVE_WINDOW: Bytes = Bytes::new(1 << 30);
 
-/// How a sender recovers from losses that duplicate ACKs reveal.
+/// The loss recovery after duplicate ACKs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Recovery {
     /// RFC 5681: one retransmission per recovery, which the first new ACK ends.
@@ -26,16 +26,16 @@ pub enum Recovery {
 /// When a DCTCP receiver sends its ACKs at a change of the CE bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CeChange {
-    /// A pending delayed ACK leaves at once with the old echo, and the packet that changed the
-    /// state is acknowledged at once with the new one (Linux; RFC 8257, section 3.2).
+    /// A pending delayed ACK leaves immediately with the old echo. The packet that changed the
+    /// state is acknowledged immediately with the new one (Linux; RFC 8257, section 3.2).
     #[default]
     Linux,
-    /// A pending delayed ACK leaves at once with the old echo; the packet that changed the state
-    /// waits like any other (Alizadeh et al. 2010, figure 10).
+    /// A pending delayed ACK leaves immediately with the old echo; the packet that changed the
+    /// state waits like any other (Alizadeh et al. 2010, figure 10).
     Figure10,
 }
 
-/// What an endpoint does with ECN.
+/// An endpoint's use of ECN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum EcnMode {
     /// Not ECN-capable.
@@ -89,7 +89,7 @@ pub struct Config {
     pub timestamps: bool,
     /// One ACK for this many segments; 1 turns delayed ACKs off.
     pub delayed_ack_count: u32,
-    /// How long an ACK may wait for further segments.
+    /// The maximum delay of an ACK that waits for further segments.
     pub delayed_ack_timeout: Span,
     /// The receiver's buffer.
     pub receive_window: Bytes,
@@ -148,7 +148,7 @@ pub enum ConfigError {
     /// A segment must carry something.
     #[error("mss must be at least 1 byte")]
     NoSegment,
-    /// An ACK must answer for something.
+    /// An ACK must cover at least one segment.
     #[error("one ACK must answer for at least 1 segment")]
     NoAck,
     /// A burst must hold something.

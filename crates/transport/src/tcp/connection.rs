@@ -1,7 +1,7 @@
 //! One endpoint of a TCP connection: joins the handshake, the sender half and the receiver half.
 //!
-//! Models RFC 9293 without ports, checksums, urgent data, RST, TIME-WAIT (a closed endpoint answers
-//! a repeated FIN for ever) and user timeouts (it never gives up).
+//! Models RFC 9293 without ports, checksums, urgent data, RST, TIME-WAIT (a closed endpoint
+//! acknowledges every repeated FIN) and user timeouts (it never gives up).
 //!
 //! Call order: [`Connection::handle`], [`Connection::handle_timeout`] or an application call, then
 //! [`Connection::poll_transmit`] until it gives `None`, [`Connection::poll_event`] likewise, and
@@ -23,10 +23,10 @@ use super::sequence::{offset, wire};
 use super::stats::Stats;
 use super::timeout::TimeoutReport;
 
-/// What the application may want to hear of.
+/// An event for the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Data can flow. Connections without a handshake report it at once.
+    /// Data can flow. Connections without a handshake report it immediately.
     Connected,
     /// The peer closed its half, and all its data have arrived.
     PeerFinished,
@@ -54,7 +54,7 @@ pub struct Transmit {
     pub retransmission: bool,
 }
 
-/// What a packet needs of the segment that it carries.
+/// The parts of a segment that its packet depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Departure {
     /// The ECN field of its packet.
@@ -132,7 +132,7 @@ impl Connection {
         self.sender.stream.close();
     }
 
-    /// Whether the application takes data as they come (it does at first). What it leaves narrows
+    /// Whether the application takes data as they come (it does at first). Data not taken narrow
     /// the advertised window.
     pub fn set_reading(&mut self, reading: bool) {
         self.receiver.set_reading(reading, &self.config);
@@ -217,8 +217,8 @@ impl Connection {
         }
     }
 
-    /// What [`Self::handle_timeout`] found, if that was a retransmission timeout; taken once. One that
-    /// nobody takes is replaced by the next.
+    /// The report of a retransmission timeout that [`Self::handle_timeout`] found; taken once. The
+    /// next report replaces one that was not taken.
     pub fn poll_timeout_report(&mut self) -> Option<TimeoutReport> {
         self.sender.take_report()
     }
@@ -282,7 +282,7 @@ impl Connection {
         self.handshake.is_over() && self.receiver.is_quiet() && self.sender.is_quiet()
     }
 
-    /// The host's NIC takes nothing more for now, although the window may be open: until the
+    /// The host's NIC takes no more packets for now, although the window may be open. Until the
     /// next poll the NIC limits this sender, so that its window does not grow.
     #[inline]
     pub fn hold_back(&mut self) {
@@ -310,7 +310,7 @@ impl Connection {
         Some(event)
     }
 
-    /// In-order bytes handed to the application here.
+    /// In-order bytes delivered to the application here.
     pub fn delivered(&self) -> u64 {
         self.receiver.delivered()
     }
@@ -380,7 +380,7 @@ impl Connection {
         self.sender.timer.rto().smoothed()
     }
 
-    /// The sender half beside what it needs of the rest.
+    /// The sender half and the parts of the connection that it needs.
     #[inline]
     fn sending<'a>(&'a mut self, now: Time, rng: &'a mut dyn Rng) -> (&'a mut Sender, Io<'a>) {
         let io = Io {

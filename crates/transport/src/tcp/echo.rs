@@ -1,5 +1,5 @@
-//! What a receiver echoes about congestion marks: RFC 3168's latch and DCTCP's two-state machine.
-//! Leaves out: when the ACKs leave, which the receiver decides.
+//! A receiver's echo of congestion marks: RFC 3168's latch and DCTCP's two-state machine. Leaves
+//! out: when the ACKs leave, which the receiver decides.
 
 use incastle_units::Ecn;
 

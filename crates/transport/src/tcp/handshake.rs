@@ -1,8 +1,8 @@
-//! Where the three-way handshake of one endpoint stands. What its segments carry is in `opening`.
+//! The state of one endpoint's three-way handshake. The content of its segments is in `opening`.
 
 use super::config::Config;
 
-/// Which endpoint opens the connection.
+/// The endpoint's part in the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// Sends the SYN.
@@ -11,7 +11,7 @@ pub enum Role {
     Passive,
 }
 
-/// Where the handshake stands.
+/// The state of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// The active endpoint, before `open`.

@@ -1,5 +1,6 @@
-//! What goes into the sender half in one call: time, configuration, controller and counters, and an
-//! acknowledgement as it reads one. Leaves out the segment as the wire has it, which is in `segment`.
+//! The arguments of the sender half: time, configuration, controller and counters, and an
+//! acknowledgement as the sender reads it. Leaves out the segment as the wire has it, which is in
+//! `segment`.
 
 use incastle_congestion::{Algorithm, Controller, Echo, LimitedBy, Window};
 use incastle_units::{Span, Time};
@@ -9,7 +10,7 @@ use super::config::Config;
 use super::segment::SackBlock;
 use super::stats::Stats;
 
-/// What the sender needs from the rest of the connection in each call.
+/// The parts of the connection that the sender needs in each call.
 pub(super) struct Io<'a> {
     pub(super) now: Time,
     pub(super) config: &'a Config,
@@ -23,7 +24,7 @@ pub(super) struct Io<'a> {
 pub(super) struct SendWindow {
     /// In octets.
     pub(super) cwnd: u64,
-    /// What limits a sender that fills it.
+    /// The limit that applies to a sender that fills its window.
     pub(super) limited_by: LimitedBy,
 }
 
@@ -63,7 +64,7 @@ pub(super) struct AckInfo<'a> {
     pub(super) sacks: &'a [SackBlock],
 }
 
-/// What an acknowledgement brought, for the controller.
+/// The effect of an acknowledgement, for the controller.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Progress {
     pub(super) echo: Echo,

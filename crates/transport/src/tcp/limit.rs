@@ -1,11 +1,11 @@
-//! What holds a sender back, for the controller's samples, and bursts of segmentation offload. Leaves out the
+//! The limit on sending, for the controller's samples, and bursts of segmentation offload. Leaves out the
 //! windows themselves.
 
 use incastle_congestion::LimitedBy;
 
 use super::config::Config;
 
-/// What the last poll found.
+/// The limit found by the last poll.
 #[derive(Debug, Clone)]
 pub(super) struct SendLimit {
     by: LimitedBy,
@@ -61,9 +61,9 @@ impl SendLimit {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Room {
     pub(super) outstanding: u64,
-    /// What both windows take.
+    /// The bytes that both windows admit.
     pub(super) free: u64,
-    /// What the application has written and was never sent.
+    /// The bytes that the application has written and that were never sent.
     pub(super) unsent: u64,
 }
 
@@ -86,7 +86,7 @@ impl Burst {
     }
 
     /// Segmentation offload: permitted segments wait until `burst` of them (at most half a window)
-    /// can leave together, nothing is outstanding, or all that is left fits.
+    /// can leave together. They also leave if nothing is outstanding or if they are the last data.
     pub(super) fn may_leave(&mut self, config: &Config, room: Room) -> bool {
         let Room {
             outstanding,

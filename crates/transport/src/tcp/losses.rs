@@ -1,15 +1,14 @@
-//! What a sender remembers of losses and of data that arrived out of order.
+//! A sender's memory of losses and of data that arrived out of order.
 //!
-//! It lies outside of the sender, made when there is something to remember: of the many senders of a large
-//! network most never lose anything, and what they carry in vain costs memory and time. Leaves out: what is
-//! done about it, which is in `recovery`.
+//! It is allocated outside of the sender on first use: most senders of a large network never lose a packet,
+//! and need neither its memory nor its time. Leaves out: what is done about it, which is in `recovery`.
 
 use incastle_units::Time;
 
 use super::sack::Scoreboard;
 use super::timeout::{Repeats, TimeoutReport};
 
-/// What there is to remember.
+/// The memory of losses.
 pub(super) struct Losses {
     /// Since the first selective acknowledgement.
     pub(super) scoreboard: Option<Scoreboard>,

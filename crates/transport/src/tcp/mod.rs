@@ -1,8 +1,9 @@
 //! TCP: connections (RFC 9293), recovery (RFC 5681, 6582, 6675), retransmission timer (RFC 6298),
 //! limited transmit (RFC 3042), ECN (RFC 3168) and DCTCP's receiver (RFC 8257).
 //!
-//! A [`Connection`] is one endpoint: a sender half and a receiver half. What arrives and the time go in,
-//! what to send and when to wake up come out; see docs/models/tcp.md for what is left out.
+//! A [`Connection`] is one endpoint: a sender half and a receiver half. Inputs are arrivals and the
+//! time; outputs are segments to send and the time of the next call. docs/models/tcp.md lists what is
+//! left out.
 
 mod config;
 mod connection;

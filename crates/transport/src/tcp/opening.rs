@@ -2,8 +2,8 @@
 //! 6.1.1), simultaneous open included. SYN and SYN-ACK are sent again after timeouts.
 //!
 //! Leaves out: RST, data on SYN, window scale and SACK negotiation (both endpoints share one
-//! configuration), and the smaller initial window after a lost SYN (RFC 5681, section 3.1), which
-//! Linux leaves out for one loss too.
+//! configuration). Also left out is the smaller initial window after a lost SYN (RFC 5681, section
+//! 3.1), which Linux ignores for one loss too.
 
 use incastle_units::Time;
 use rand_core::Rng;
@@ -45,7 +45,7 @@ impl Connection {
         false
     }
 
-    /// What a SYN carries: timestamp, window, and ECN where it has those flags.
+    /// Reads the fields of a SYN: timestamp, window, and ECN where it has those flags.
     fn take_syn(&mut self, segment: &Segment, ecn: Flags) {
         self.receiver.note_timestamp(segment.timestamp);
         self.sender.space.begin(u64::from(segment.window));

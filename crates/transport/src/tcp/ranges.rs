@@ -1,8 +1,8 @@
 //! A set of sequence numbers as sorted, disjoint, non-adjacent intervals in a vector.
 //!
-//! Both the receiver's reassembly and the sender's scoreboard are such sets. They hold as many
-//! intervals as there are holes, a few in practice, so that binary search and moving the tail of a
-//! small vector beat every tree. An empty set owns no memory.
+//! Both the receiver's reassembly and the sender's scoreboard are such sets. A set holds an
+//! interval per hole, a few in practice: binary search and moving the tail of a small vector are
+//! faster than any tree. An empty set owns no memory.
 
 /// `start` to `end`, exclusive; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -15,7 +15,7 @@ pub(super) struct Interval {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Gap {
     pub(super) start: u64,
-    /// Where the next interval begins; absent above the last one.
+    /// The beginning of the next interval; absent above the last one.
     pub(super) end: Option<u64>,
 }
 
@@ -80,7 +80,7 @@ impl RangeSet {
             .filter(|i| i.start <= seq)
     }
 
-    /// How many numbers of `from..to` are in the set; `from` is at most `to`.
+    /// Counts the numbers of `from..to` in the set; `from` is at most `to`.
     pub(super) fn covered(&self, from: u64, to: u64) -> u64 {
         let first = self.intervals.partition_point(|i| i.end <= from);
         self.intervals[first..]

@@ -1,4 +1,4 @@
-//! What a receiver holds beyond a gap, and the SACK blocks that report it (RFC 2018).
+//! The data that a receiver holds beyond a gap, and the SACK blocks that report it (RFC 2018).
 //! Leaves out: duplicate SACK (RFC 2883), and discarding data once reported: it never reneges.
 
 use super::ranges::RangeSet;
@@ -20,7 +20,7 @@ impl Reassembly {
         self.held.is_empty()
     }
 
-    /// How many bytes are held.
+    /// The number of bytes held.
     pub(super) fn bytes(&self) -> u64 {
         self.held.covered(0, u64::MAX)
     }

@@ -12,7 +12,7 @@ use super::segment::{Flags, SackBlock, Segment};
 use super::sequence::{offset, wire};
 use super::stats::Stats;
 
-/// What an ACK carries.
+/// The content of an ACK.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ack {
     /// The next expected offset.
@@ -41,14 +41,14 @@ pub struct Arrival<'a> {
     pub ecn: Ecn,
     /// Its SACK blocks.
     pub sacks: &'a [SackBlock],
-    /// Whether further segments follow at once.
+    /// Whether further segments of the same batch follow.
     pub batch: Batch,
 }
 
 /// Beyond the end of every stream.
 const UNSEEN: u64 = u64::MAX;
 
-/// What a receiver keeps when not all data come in order and all ACKs cover all of them; many never do.
+/// The receiver's state for out-of-order data and partial ACKs; many receivers never need it.
 #[derive(Debug, Clone, Default)]
 struct Aside {
     /// ACKs whose content is settled: for out-of-order and repeated segments, and for what came
@@ -76,7 +76,7 @@ pub(super) struct Receiver {
     fin_at: u64,
     /// Since there was something in it.
     aside: Option<Box<Aside>>,
-    /// In-order segments that no ACK has answered for.
+    /// In-order segments that no ACK covers.
     pending: u32,
     echo: EchoState,
     /// The pending segments must not wait.
@@ -189,7 +189,7 @@ impl Receiver {
         }
     }
 
-    /// RFC 7323, section 4.3: the timestamp of the first segment that the next ACK answers for.
+    /// RFC 7323, section 4.3: the timestamp of the first segment that the next ACK covers.
     #[inline]
     fn update_timestamp(&mut self, segment: &Segment) {
         let ahead = segment.seq.wrapping_sub(wire(self.ack_sent)).cast_signed();
@@ -217,7 +217,7 @@ impl Receiver {
         let seq = offset(segment.seq, self.next);
         let sent_end = seq + u64::from(segment.payload);
         let end = sent_end.min(self.edge(config));
-        // RFC 9293, section 3.10.7.4: neither text nor a FIN is processed once a FIN was received.
+        // RFC 9293, section 3.10.7.4: neither data nor a FIN is processed once a FIN was received.
         let open = !self.fin_received;
         if open && segment.flags.contains(Flags::FIN) && end == sent_end {
             self.fin_at = end;
@@ -226,7 +226,7 @@ impl Receiver {
             self.accept_in_order(end);
             return;
         }
-        // RFC 5681, section 4.2: an out-of-order segment is acknowledged at once; RFC 9293,
+        // RFC 5681, section 4.2: an out-of-order segment is acknowledged immediately; RFC 9293,
         // section 3.10.7.4: an unacceptable one too.
         let new = open && end > seq && seq > self.next && self.hold(seq, end);
         stats.duplicates_received += u64::from(!new);
@@ -244,8 +244,8 @@ impl Receiver {
         if let Some(aside) = &mut self.aside
             && !aside.reassembly.is_empty()
         {
-            // RFC 5681, section 4.2: a segment that fills a gap, wholly or in part, is
-            // acknowledged at once.
+            // RFC 5681, section 4.2: a segment that fills a gap, wholly or in part, is acknowledged
+            // immediately.
             let next = aside.reassembly.advance(self.next);
             assert!(next >= self.next, "RCV.NXT never moves back");
             self.next = next;
@@ -282,7 +282,7 @@ impl Receiver {
         self.settled = true;
     }
 
-    /// What is kept aside, from now on if there was nothing.
+    /// The out-of-order state, allocated on first use.
     fn aside(&mut self) -> &mut Aside {
         self.aside.get_or_insert_default()
     }
@@ -315,8 +315,9 @@ impl Receiver {
         Some(ack)
     }
 
-    /// The window beside an ACK of `next`, without silly steps: its right edge moves by at least a
-    /// segment or half of the buffer (RFC 9293, section 3.8.6.2.2), and never back.
+    /// The window advertised with an ACK of `next`, without silly window syndrome. Its right edge
+    /// moves by at least a segment or half of the buffer (RFC 9293, section 3.8.6.2.2), and never
+    /// back.
     #[inline]
     pub(super) fn window(&mut self, next: u64, config: &Config) -> u32 {
         let edge = self.edge(config);

@@ -1,5 +1,5 @@
-//! Loss recovery: duplicate ACKs and fast retransmit, the recoveries of Reno (RFC 5681), NewReno
-//! (RFC 6582) and SACK (RFC 6675), go-back-N after a timeout (RFC 6298), limited transmit (RFC 3042).
+//! Loss recovery: duplicate ACKs and fast retransmit; the recoveries of Reno (RFC 5681), NewReno (RFC
+//! 6582) and SACK (RFC 6675). After a timeout go-back-N (RFC 6298); limited transmit (RFC 3042).
 //!
 //! The window that RFC 5681 and 6582 inflate is the controller's plus `inflation` here. Leaves out:
 //! undoing a spurious timeout or recovery (RFC 3522, 5682), early retransmit (RFC 5827).
@@ -19,13 +19,13 @@ use super::timeout::{TimeoutKind, TimeoutReport};
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NewAck {
     pub(super) now: Time,
-    /// How far SND.UNA moved.
+    /// The advance of SND.UNA.
     pub(super) octets: u64,
     /// The returned timestamp, or NEVER.
     pub(super) timestamp: Time,
 }
 
-/// Where loss recovery stands.
+/// The state of loss recovery.
 ///
 /// Invariant: a head to be sent again exists in recovery alone.
 pub(super) struct LossRecovery {
@@ -66,7 +66,7 @@ impl LossRecovery {
         self.limited_sent
     }
 
-    /// What there is to remember, from now on if there was nothing.
+    /// The memory of losses, allocated on first use.
     fn losses(&mut self) -> &mut Losses {
         self.losses.get_or_insert_default()
     }
@@ -93,12 +93,12 @@ impl LossRecovery {
         }
     }
 
-    /// What counts against the window outside of SACK recovery.
+    /// The bytes that count against the window outside of SACK recovery.
     #[inline]
     pub(super) fn outstanding(&self, space: &SendSpace) -> u64 {
         let (una, nxt) = (space.una(), space.nxt());
         match self.scoreboard() {
-            // What was reported before a timeout is not in the network after it.
+            // After a timeout, data reported before it count as arrived.
             Some(scoreboard) if self.phase == Phase::AfterTimeout => {
                 nxt - una - scoreboard.covered(una, nxt)
             }
@@ -190,8 +190,8 @@ impl LossRecovery {
             scoreboard.set_pipe(space.una(), space.max(), config.mss);
             return true;
         }
-        // RFC 6582, section 3.2, step 3, partial acknowledgement: retransmit the next hole, take
-        // what left the network out of the window, and add one segment for the retransmission.
+        // RFC 6582, section 3.2, step 3, partial acknowledgement: retransmit the next hole, deflate
+        // the window by the data acknowledged, and add one segment for the retransmission.
         let mss = i64::from(config.mss);
         let octets = ack.octets.cast_signed();
         self.retransmit_head = true;
@@ -269,7 +269,7 @@ impl LossRecovery {
         self.limited_sent = 0;
     }
 
-    /// What is known to be lost: the first segment, and what the scoreboard marks.
+    /// The bytes known to be lost: the first segment, and the octets that the scoreboard marks.
     fn loss(&self, space: &SendSpace, mss: u16) -> CongestionEvent {
         let (una, max) = (space.una(), space.max());
         let size = u64::from(mss);
@@ -319,7 +319,7 @@ impl LossRecovery {
         Some(end)
     }
 
-    /// What to retransmit though it is not known to be lost: NextSeg's rules 3 and 4.
+    /// A segment to retransmit although it is not known to be lost: NextSeg's rules 3 and 4.
     pub(super) fn unmarked_segment(&self, space: &SendSpace, mss: u16) -> Option<NextSeg> {
         let scoreboard = self.scoreboard()?;
         scoreboard

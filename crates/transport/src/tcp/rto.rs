@@ -19,7 +19,7 @@ pub(super) struct Rto {
     base: Span,
     /// The minimum timeout, a multiple of the granularity.
     floor: Span,
-    /// How many times the timeout is doubled.
+    /// The number of doublings of the timeout.
     backoff: u8,
     /// Whether there was a sample.
     sampled: bool,
@@ -169,8 +169,8 @@ mod tests {
             }
             assert_eq!(rto.base(), Span::from_us(min));
         }
-        // With a tick of 1 ms a minimum of 200 us means 1 ms, and with the granularity 2 ms:
-        // 50 us + max(G, 4 RTTVAR) is more than one tick.
+        // With a tick of 1 ms a minimum of 200 us means 1 ms, and with the granularity 2 ms: 50 us
+        // + max(G, 4 RTTVAR) exceeds one tick.
         let coarse = config(200, 1000);
         let mut rto = Rto::new(&coarse);
         rto.sample(Span::from_us(50), &coarse);

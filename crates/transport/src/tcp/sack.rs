@@ -11,8 +11,8 @@ use super::sequence::offset;
 /// DupThresh.
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// What the receiver reported, and how far recovery has come. Offsets are exclusive ends where the
-/// RFC speaks of the highest octet.
+/// The octets that the receiver reported, and the progress of recovery. Offsets are exclusive ends
+/// where the RFC speaks of the highest octet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoreboard {
     sacked: RangeSet,
@@ -26,7 +26,7 @@ pub(super) struct Scoreboard {
     pipe: u64,
 }
 
-/// What NextSeg returns.
+/// The result of NextSeg.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NextSeg {
     /// Retransmit a lost segment (rule 1).
@@ -37,7 +37,7 @@ pub(super) enum NextSeg {
     Rescue(Interval),
 }
 
-/// Which holes may be sent again.
+/// The holes that may be retransmitted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Holes {
     /// Those that are lost (rule 1).
@@ -80,9 +80,8 @@ impl Scoreboard {
         self.sacked.gap_after(from)
     }
 
-    /// IsLost holds for every unreported octet below this offset and for none above: at least
-    /// DupThresh separate reports, or more than (DupThresh - 1) segments of reported octets, lie
-    /// above it.
+    /// IsLost holds for every unreported octet below this offset and for none above. Above it lie
+    /// DupThresh separate reports, or more than (DupThresh - 1) segments of reported octets.
     pub(super) fn lost_below(&self, mss: u16) -> u64 {
         let enough = u64::from(DUP_THRESH - 1) * u64::from(mss);
         let mut octets = 0;
@@ -204,7 +203,7 @@ mod tests {
 
     const MSS: u16 = 3;
 
-    /// The scoreboard of RFC 6675, octet by octet, as its text has it. HighRxt is exclusive.
+    /// The scoreboard of RFC 6675, octet by octet, as the RFC writes it. HighRxt is exclusive.
     struct Octets {
         sacked: BTreeSet<u64>,
         una: u64,

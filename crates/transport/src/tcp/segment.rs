@@ -1,7 +1,7 @@
 //! A TCP segment as the simulated wire carries it: the header's fields and a payload length.
 //!
 //! Sequence numbers are the 32 bits of RFC 9293 and wrap. Options (timestamps, SACK blocks) take no
-//! bytes on the simulated wire, as in ns-2; the blocks of a segment travel beside it.
+//! bytes on the simulated wire, as in ns-2; the blocks of a segment are passed separately.
 
 use incastle_units::Time;
 
@@ -49,7 +49,7 @@ pub struct SackBlock {
     pub end: u32,
 }
 
-/// The most SACK blocks one segment carries beside a timestamp (RFC 2018, section 3).
+/// The most SACK blocks that fit into one segment with a timestamp (RFC 2018, section 3).
 pub const MAX_SACK_BLOCKS: usize = 3;
 
 /// A segment.
@@ -70,7 +70,7 @@ pub struct Segment {
     pub payload: u16,
     /// Control bits.
     pub flags: Flags,
-    /// How many SACK blocks travel beside it.
+    /// The number of SACK blocks, which are passed separately.
     pub sacks: u8,
 }
 

@@ -1,6 +1,6 @@
-//! The send sequence variables (RFC 9293, section 3.3.1) as offsets from the first data byte: what is
-//! acknowledged, what was sent, and how far the peer's window reaches. Leaves out wrapping, which
-//! `sequence` resolves, and SND.WL1 and WL2: the window's right edge never moves back.
+//! The send sequence variables (RFC 9293, section 3.3.1) as offsets from the first data byte: the
+//! data acknowledged, the data sent, and the peer's window. Leaves out wrapping, which `sequence`
+//! resolves, and SND.WL1 and WL2: the window's right edge never moves back.
 
 /// The sequence variables of a sender.
 ///

@@ -1,7 +1,7 @@
 //! The sender half: joins the stream, the send sequence variables, loss recovery, the retransmission
-//! timer and the pacer (RFC 9293, section 3.8; RFC 5681), and reports to the controller.
+//! timer and the pacer (RFC 9293, section 3.8; RFC 5681). It reports to the controller.
 //!
-//! Leaves out: Nagle's algorithm (data leave at once), urgent data, giving up on a silent peer.
+//! Leaves out: Nagle's algorithm (data leave immediately), urgent data, giving up on a silent peer.
 
 use incastle_congestion::{
     AckSample, CongestionEvent, Context, Controller, Echo, LimitedBy, Phase, Reaction,
@@ -164,15 +164,16 @@ impl Sender {
             .note_new_data(left.saturating_sub(cwnd.max(outstanding)));
         let next = self.stream.payload_from(nxt + len, io.config.mss);
         if self.recovery.phase() == Phase::Open && left + next > window {
-            // What the next poll would find, found here for a comparison.
+            // The limit that the next poll would find, set here for a comparison.
             self.stream.limit.set_full(limited_by);
             self.stream.burst.end();
         }
         Some(self.chunk(nxt, nxt + len))
     }
 
-    /// How much of `wanted` the peer's window takes; starts the persist timer where it is closed
-    /// and nothing is outstanding that could bring news of it (RFC 9293, section 3.8.6.1).
+    /// The part of `wanted` that fits into the peer's window. If the window is closed and nothing
+    /// is outstanding that could bring an update, starts the persist timer (RFC 9293, section
+    /// 3.8.6.1).
     #[inline]
     fn fit_peer_window(&mut self, io: &mut Io<'_>, wanted: u64, outstanding: u64) -> Option<u64> {
         let room = self.space.room_from(self.space.nxt());

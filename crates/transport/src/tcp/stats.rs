@@ -1,6 +1,6 @@
 //! Counters of one endpoint, for result tables. Nothing inside reads them.
 
-/// What happened at one endpoint since it was made.
+/// The counters of one endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
     /// Segments with data or FIN sent, retransmissions included.
@@ -25,8 +25,8 @@ pub struct Stats {
     pub probes: u64,
     /// Segments with data or FIN received.
     pub segments_received: u64,
-    /// Of these, marked ones.
+    /// Received segments with a CE mark.
     pub ce_received: u64,
-    /// Of these, ones that brought nothing new.
+    /// Received segments without new data.
     pub duplicates_received: u64,
 }

@@ -10,7 +10,7 @@ const UNLIMITED: u64 = u64::MAX / 4;
 /// Sequence numbers stay below, whatever is written.
 const LARGEST: u64 = u64::MAX / 2;
 
-/// What a segment carries.
+/// The content of a segment.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Content {
     /// Bytes of data.
@@ -86,7 +86,7 @@ impl Stream {
         self.written.saturating_sub(from).min(u64::from(mss))
     }
 
-    /// What a segment of the octets `start..end` carries.
+    /// The content of the segment with octets `start..end`.
     #[inline]
     pub(super) fn content(&self, start: u64, end: u64) -> Content {
         let data_end = end.min(self.written);

@@ -3,8 +3,8 @@
 //! The kinds are those of which the studies of incast speak (Phanishayee et al. 2008; block head and
 //! block tail timeouts: Zhang et al. 2011). Here each has a definition in the sender's own variables,
 //! and every timeout is of exactly one kind; docs/models/barrier-incast.md has them in full. The sender
-//! cannot tell lost data from lost or late ACKs, nor a loss from data that its NIC still
-//! holds. Leaves out: zero-window probes, which time nothing out.
+//! cannot distinguish lost data from lost or late ACKs, nor a loss from data that its NIC still holds.
+//! Leaves out: zero-window probes, which time nothing out.
 
 use std::collections::VecDeque;
 
@@ -16,18 +16,18 @@ use super::sequence::{offset, wire};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TimeoutKind {
     /// The segment at SND.UNA was sent more than once: after an earlier timeout, or by the current
-    /// recovery. Its retransmission was lost, or is not answered yet (NewReno's timer is not
-    /// restarted by later partial ACKs: a recovery from many losses can outlast it).
+    /// recovery. Its retransmission was lost or is not yet acknowledged. NewReno's timer is not
+    /// restarted by later partial ACKs, so a recovery from many losses can outlast it.
     LostRetransmission,
     /// Everything that there was to send was sent, and fewer than three segments lay beyond the
     /// one at SND.UNA: three duplicate ACKs were impossible. The tail of a block.
     LastPacket,
-    /// Of all that was outstanding nothing was reported as arrived: no duplicate ACK has come since
-    /// SND.UNA last moved, and with SACK nothing above it is reported. (Without SACK, what arrived
-    /// before SND.UNA moved is not known: the end of a recovery can look like this too.)
+    /// No outstanding data were reported as arrived. No duplicate ACK has come since SND.UNA last
+    /// moved, and with SACK nothing above it is reported. (Without SACK, what arrived before
+    /// SND.UNA moved is not known: the end of a recovery can look like this too.)
     FullWindow,
-    /// Something above SND.UNA has arrived, but did not have the segment sent again: too few
-    /// duplicate ACKs; or ones not believed (NewReno without timestamps exactly at *recover*); or
+    /// Data above SND.UNA have arrived, but the segment was not retransmitted. There were too few
+    /// duplicate ACKs, or ones disregarded (NewReno without timestamps, exactly at *recover*), or
     /// the NIC has held the retransmission back.
     FewDuplicates,
 }
@@ -55,7 +55,7 @@ impl TimeoutKind {
 /// One retransmission timeout, as the sender saw it just before it reacted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TimeoutReport {
-    /// Which kind it is.
+    /// The kind of timeout.
     pub kind: TimeoutKind,
     /// SND.UNA, as an offset from the first data byte; 0 for a SYN.
     pub una: u64,
@@ -67,9 +67,9 @@ pub struct TimeoutReport {
     pub dup_acks: u32,
     /// Timeouts since SND.UNA last moved, without this one.
     pub backoff: u32,
-    /// How long nothing had helped: the time since the last new ACK, the first transmission after
-    /// everything was acknowledged, or the last timeout, whichever came last. So the waits of one
-    /// sender never overlap.
+    /// The time without progress: since the last new ACK, the first transmission after everything
+    /// was acknowledged, or the last timeout, whichever came last. So the waits of one sender never
+    /// overlap.
     pub waited: Span,
     /// The timeout in force, with back-off, without the random lengthening. Shorter than `waited` if
     /// that is in use; longer if the last new ACK did not restart NewReno's timer.
@@ -92,7 +92,7 @@ impl TimeoutReport {
 /// A retransmission.
 #[derive(Debug, Clone, Copy)]
 struct Repeat {
-    /// Where the segment begins.
+    /// The segment's first octet.
     seq: u64,
     at: Time,
 }

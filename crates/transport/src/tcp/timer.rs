@@ -1,6 +1,6 @@
-//! The retransmission timer (RFC 6298, section 5), the persist timer in its place while the peer's
-//! window is closed (RFC 9293, section 3.8.6.1), and round-trip samples. What a timeout means is in
-//! `recovery`.
+//! The retransmission timer (RFC 6298, section 5) and round-trip samples. While the peer's window
+//! is closed, the persist timer takes its place (RFC 9293, section 3.8.6.1). The reaction to a
+//! timeout is in `recovery`.
 
 use incastle_units::{Span, Time};
 use rand_core::Rng;

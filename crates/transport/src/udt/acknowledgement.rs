@@ -1,9 +1,9 @@
-//! When ACKs leave (draft-gg-udt-03, section 6.2; Ye, Mhamdi and Hamdi, section IV): a full ACK every SYN, in
-//! congestion mode every round trip, a light one every 64 packets in between; not the same number twice
-//! within two round trips; repeated until an ACK2 confirms it.
+//! The times of ACKs (draft-gg-udt-03, section 6.2; Ye, Mhamdi and Hamdi, section IV). A full ACK leaves
+//! every SYN, in congestion mode every round trip, and a light one every 64 packets in between. A number is
+//! not acknowledged twice within two round trips, and is repeated until an ACK2 confirms it.
 //!
 //! The timer runs only while something is to be acknowledged: an idle connection has none. In congestion mode
-//! an interval in which nothing arrived has no ACK, as in UDT; Ye, Mhamdi and Hamdi leave it open, and
+//! an interval without arrivals has no ACK, as in UDT. Ye, Mhamdi and Hamdi leave it open, and
 //! `Dcudp::ack_without_data` is the other reading.
 
 use std::collections::VecDeque;
@@ -32,16 +32,16 @@ pub(super) struct Acknowledgement {
     buffer: u32,
     next_number: Number,
     window: VecDeque<Outstanding>,
-    /// What there is to report: the next packet expected, and the right edge of the buffer.
+    /// The state to report: the next packet expected, and the right edge of the buffer.
     next: u64,
     edge: u64,
-    /// What the last full ACK reported, and when.
+    /// The content and the time of the last full ACK.
     sent_next: u64,
     sent_edge: u64,
     sent_at: Option<Time>,
-    /// What the last ACK of either kind reported.
+    /// The content of the last ACK of either kind.
     reported_next: u64,
-    /// What an ACK2 has confirmed.
+    /// The content that an ACK2 has confirmed.
     confirmed_next: u64,
     confirmed_edge: u64,
     /// Packets since the last ACK of either kind.
@@ -51,7 +51,7 @@ pub(super) struct Acknowledgement {
     due: bool,
     /// When the timer expires, or NEVER.
     pub(super) at: Time,
-    /// Where the grid of SYNs begins.
+    /// The beginning of the grid of SYNs.
     epoch: Time,
     syn: Span,
     /// The interval in congestion mode.
@@ -125,7 +125,7 @@ impl Acknowledgement {
         self.arm(now);
     }
 
-    /// The application made room. A window that was reported closed opens at once.
+    /// The application made room. A window that was reported closed opens immediately.
     pub(super) fn on_room(&mut self, now: Time, next: u64, edge: u64) {
         (self.next, self.edge) = (next, edge);
         self.due |= self.sent_edge <= next && edge > next;
@@ -156,8 +156,9 @@ impl Acknowledgement {
         }
     }
 
-    /// The next tick of the timer, later where ACK2s stay away: on a path that has become very long
-    /// more ACKs would be outstanding than are remembered, and no ACK2 would ever be recognised.
+    /// The next tick of the timer, later where ACK2s stay away. Otherwise, on a path that has
+    /// become very long, more ACKs would be outstanding than are remembered, and no ACK2 would be
+    /// recognised.
     fn tick(&self, now: Time) -> Time {
         let oldest = self.window.front();
         let unanswered = oldest.map_or(Span::ZERO, |ack| now.saturating_since(ack.sent_at));

@@ -1,13 +1,13 @@
-//! What a receiver measures of the packets that arrive: their rate, and the capacity of the path by
-//! packet pairs (draft-gg-udt-03, section 4; Gu and Grossman 2007). Integers throughout: picoseconds,
-//! and packets per second as the ACK carries them.
+//! A receiver's measurements of arriving packets: their rate, and the path's capacity by packet pairs
+//! (draft-gg-udt-03, section 4; Gu and Grossman 2007). Integers throughout: picoseconds, and packets
+//! per second as the ACK carries them.
 //!
-//! Packets may share an instant, where several are taken from a socket at once or a NIC joins
-//! them. The instant is that of the last of them in the one case and of the first in the other, so
-//! they came within the time since the instant before or within that until the next. The longer of
-//! the two is divided among them, and taken once for each: a handful that gathered while nobody read,
-//! with one more right behind it, must not pass for a rate that no link has. Of the interval within a
-//! pair they show nothing.
+//! Packets may share an instant, where several are taken from a socket together or a NIC coalesces
+//! them. In the first case it is the instant of the last of them, in the second that of the first.
+//! They therefore came within the interval before it, or within the one after it. The longer of the
+//! two is divided among them, and counted once for each. A batch that gathered while the socket was
+//! not read, with one packet right behind it, must not yield a rate that no link has. They show
+//! nothing about the interval within a pair.
 //!
 //! Leaves out: who sends pairs, and when an ACK reports. Until 16 intervals are there nothing is
 //! reported; the library fills its windows with guesses instead.
@@ -22,7 +22,7 @@ const INTERVALS: usize = 16;
 /// Fewer intervals near the median show nothing.
 const MORE_THAN: usize = 8;
 
-/// What lies further than this factor from the median is left out.
+/// Intervals further than this factor from the median are left out.
 const FACTOR: u128 = 8;
 
 /// A pair begins at every 16th number.
@@ -76,7 +76,7 @@ struct Arrival {
 }
 
 impl Arrival {
-    /// What each of its packets took, given the time until the next instant.
+    /// The interval of each of its packets, given the time until the next instant.
     fn share(&self, until_next: Span) -> Span {
         match self.together {
             1 => until_next,
@@ -116,8 +116,8 @@ impl ArrivalSpeed {
         }
     }
 
-    /// Packets per second: the inverse of the mean of those intervals that lie within a factor of 8
-    /// of the median, where more than 8 do.
+    /// Packets per second: the inverse of the mean of the intervals within a factor of 8 of the
+    /// median, where more than 8 intervals are.
     pub fn receiving_rate(&self) -> Option<u32> {
         let median = self.arrivals.twice_median()?;
         let (mut count, mut sum) = (0, 0);
@@ -140,8 +140,8 @@ impl ArrivalSpeed {
     }
 }
 
-/// `packets` in `ps` picoseconds, per second, to the nearest number that the wire holds.
-/// Absent for packets that all came at once.
+/// `packets` in `ps` picoseconds, per second, to the nearest number that the wire holds. Absent for
+/// packets that all came at one instant.
 fn per_second(packets: u128, ps: u128) -> Option<u32> {
     let second = u128::from(Span::from_secs(1).as_ps());
     let rate = (2 * packets * second + ps).checked_div(2 * ps)?;

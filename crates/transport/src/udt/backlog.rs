@@ -1,6 +1,6 @@
-//! What the application wrote and no packet carries yet: bytes of a stream, or messages. Works with
-//! lengths and offsets; the bytes are elsewhere. Leaves out data cut at the borders of writes, as in the
-//! library: packets are filled.
+//! The data that the application wrote and no packet carries yet: bytes of a stream, or messages. Works
+//! with lengths and offsets; the bytes are elsewhere. Leaves out data cut at the borders of writes, as
+//! in the library: packets are filled.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ const UNLIMITED: u64 = u64::MAX / 4;
 /// The payload of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Payload {
-    /// Where it begins in what the application wrote.
+    /// Its beginning in the application's data.
     pub(super) offset: u64,
     /// When its message is given up, or NEVER.
     pub(super) expires: Time,
@@ -57,7 +57,7 @@ pub(super) struct Expired {
     pub(super) number: u32,
 }
 
-/// What waits to be sent.
+/// The data that wait to be sent.
 ///
 /// Invariant: on a message socket, `unsent` is what is left of `messages`; a stream has none.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ pub(super) struct Backlog {
     unsent: u64,
     /// Messages written and not wholly sent.
     messages: VecDeque<Waiting>,
-    /// Where the next new payload begins in what the application wrote.
+    /// The beginning of the next new payload in the application's data.
     offset: u64,
     next_message: u32,
 }

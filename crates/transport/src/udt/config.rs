@@ -26,15 +26,15 @@ pub enum ReportedRtt {
     Smoothed,
 }
 
-/// What EXP sends again.
+/// The packets that EXP retransmits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ExpRepeat {
     /// Everything that is outstanding, as in UDT.
     #[default]
     Everything,
-    /// The first and the last packet that are outstanding. The last one shows the peer what is missing, and
-    /// its NAK reports it (as the tail loss probe of RFC 8985, section 7); where the peer was merely late, little
-    /// was sent in vain. Only a peer that repeats its NAKs can be used so, and the UDT library does not.
+    /// The first and the last packet that are outstanding. The last one reveals the gap to the peer, whose NAK
+    /// reports it (as the tail loss probe of RFC 8985, section 7). If the peer was merely late, few packets were
+    /// resent needlessly. Only a peer that repeats its NAKs can be used so, and the UDT library does not.
     Ends,
 }
 
@@ -44,8 +44,8 @@ pub enum NakRepeat {
     /// After k round trips, k = 2, 3, ...
     #[default]
     RoundTrips,
-    /// Of what was reported k round trips ago, when the NAK timer expires: every 4 RTT + RTTVar + SYN, as
-    /// the draft has it. A sender with UDT's control, whose packets leave up to a SYN and more apart, has
+    /// Gaps that were reported k round trips ago, when the NAK timer expires: every 4 RTT + RTTVar + SYN,
+    /// as in the draft. A sender with UDT's control, whose packets leave up to a SYN and more apart, has
     /// answered by then. Only there: DCUDP's clocks are round trips.
     Timer,
 }
@@ -55,14 +55,14 @@ pub enum NakRepeat {
 pub struct Dcudp {
     /// The interface's rate C.
     pub capacity: Rate,
-    /// Which round-trip time ACKs carry.
+    /// The round-trip time that ACKs carry.
     pub reported_rtt: ReportedRtt,
     /// When the receiver ends congestion mode.
     pub exit_rule: ExitRuleConfig,
     /// New data stop after this many round trips, beyond the interval at which ACKs are due, without
     /// an ACK.
     pub silent_rtts: u32,
-    /// What EXP sends again.
+    /// The packets that EXP retransmits.
     pub exp_repeat: ExpRepeat,
     /// Whether control packets are ECN-capable too.
     pub ect_on_control: bool,
@@ -90,7 +90,7 @@ impl Dcudp {
     }
 }
 
-/// What an endpoint speaks.
+/// An endpoint's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Protocol {
     /// UDT 4.
@@ -103,7 +103,7 @@ pub enum Protocol {
 /// The parameters of an endpoint.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Config {
-    /// What it speaks.
+    /// The protocol.
     pub protocol: Protocol,
     /// A stream or messages.
     pub socket_kind: SocketKind,
@@ -125,39 +125,40 @@ pub struct Config {
     pub exp_floor: Span,
     /// The least EXP period while none are, after which a keep-alive is sent.
     pub keep_alive: Span,
-    /// EXP periods, one after the other without a word from the peer, after which it is given up.
+    /// Consecutive EXP periods without a packet from the peer, after which the connection is given
+    /// up.
     pub max_exp: u32,
-    /// The least time without a word after which it is given up.
+    /// The minimum silence after which the connection is given up.
     pub min_silence: Span,
     /// The interval at which a handshake is repeated.
     pub handshake_interval: Span,
-    /// How long an answer to the handshake is waited for.
+    /// The maximum wait for a response to the handshake.
     pub connect_timeout: Span,
     /// The round-trip time before the first sample, where the handshake gives none.
     pub first_rtt: Span,
     /// A light ACK is sent after this many packets without an ACK.
     pub light_ack_every: u32,
-    /// Whether the packet after every sixteenth leaves at once, so that the peer can measure the
-    /// capacity.
+    /// Whether the packet after every sixteenth leaves immediately, so that the peer can measure
+    /// the capacity.
     pub packet_pairs: bool,
     /// When a NAK repeats what is still missing.
     pub nak_repeat: NakRepeat,
-    /// How far the pacer may fall behind and catch up while packets wait: zero where the clock is exact.
+    /// The maximum lag that the pacer makes up for while packets wait: zero where the clock is
+    /// exact.
     pub burst_allowance: Span,
-    /// After a pause, in which nothing was missed, packets that are due within this leave together: how
-    /// close to each other timers are set, zero where that is of no concern.
+    /// After a pause, in which nothing was missed, packets that are due within this span leave
+    /// together. It is the resolution of timers, zero where that is of no concern.
     pub batch: Span,
-    /// The rate of the network interface, where it is known. What the peer measures of the path's capacity
-    /// is not believed beyond it, and it stands in while the peer measures none: software that takes
-    /// packets from a NIC in batches sees pairs closer than they came, or at one instant. Under
-    /// DCUDP it is C that counts.
+    /// The rate of the network interface, where it is known. It limits the path capacity that the peer
+    /// measures, and replaces it while the peer measures none. Software that takes packets from a NIC in
+    /// batches measures pairs closer than they came, or at one instant. Under DCUDP it is C that counts.
     pub interface: Option<Rate>,
     /// No more than this leaves, whatever the control allows; payload, as every rate here. Absent for no
     /// limit.
     pub rate_limit: Option<Rate>,
     /// Ranges that each loss list may hold.
     pub max_loss_ranges: u32,
-    /// How long a closed connection goes on delivering; absent for no limit.
+    /// The time for which a closed connection goes on delivering; absent for no limit.
     pub linger: Option<Span>,
 }
 
@@ -212,7 +213,7 @@ pub enum ConfigError {
     /// A loss list must hold something.
     #[error("a loss list must hold at least 1 range")]
     NoLossRange,
-    /// A light ACK must answer for something.
+    /// A light ACK must cover at least one packet.
     #[error("a light ACK must answer for at least 1 packet")]
     NoLightAck,
     /// DCUDP paces at C.
@@ -225,7 +226,8 @@ pub enum ConfigError {
 
 impl Config {
     /// DCUDP's defaults for an interface of that rate: EXP's floor of data centers, a flow window and a
-    /// buffer for two SYN at that rate (and at least UDT's), no packet pairs, since C is known.
+    /// buffer for two SYN at that rate (and at least UDT's). It sends no packet pairs, since C is
+    /// known.
     pub fn dcudp(capacity: Rate) -> Self {
         let udt = Self::default();
         // C x 2 SYN in packets: bits x 0.02 / (8 x 1500) = bits / 600,000.

@@ -8,7 +8,7 @@ use super::sequence::{Number, Numbering};
 
 /// Numbers that the window remembers.
 const WIDTH: u64 = 64;
-/// How far ahead a number may lie: that many control packets in a row may be lost.
+/// The maximum advance of a number: that many consecutive control packets may be lost.
 const AHEAD: u64 = 1 << 16;
 
 /// Why a number is refused.

@@ -1,5 +1,5 @@
 //! A sender's estimates of the path: the receiving rate and the capacity that the peer's ACKs report
-//! (draft-gg-udt-03, section 5), smoothed, and the rate of its interface.
+//! (draft-gg-udt-03, section 5), smoothed, and its interface's rate.
 
 use incastle_units::Rate;
 
@@ -24,7 +24,7 @@ impl Estimates {
         }
     }
 
-    /// What the peer measured.
+    /// Takes the peer's measurements.
     pub(super) fn learn(&mut self, report: &AckReport) {
         self.receiving.report(report.receiving_packets_per_s);
         self.capacity.report(report.capacity_packets_per_s);
@@ -35,7 +35,8 @@ impl Estimates {
         rate(self.receiving, payload)
     }
 
-    /// What the peer measured of the path, at most the interface's rate; else that.
+    /// The path capacity that the peer measured, at most the interface's rate; without a
+    /// measurement that rate.
     pub(super) fn path_capacity(&self, payload: u16) -> Option<Rate> {
         let measured = rate(self.capacity, payload).into_iter();
         measured.chain(self.interface).min()

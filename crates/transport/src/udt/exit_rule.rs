@@ -1,5 +1,5 @@
-//! How DCUDP's receiver finds that congestion is over (Ye, Mhamdi, Hamdi, section IV.C): the trends of
-//! the last K round-trip times and of the last K fractions of marked packets.
+//! The exit rule of DCUDP's receiver (Ye, Mhamdi, Hamdi, section IV.C): the trends of the last K
+//! round-trip times and of the last K fractions of marked packets.
 //!
 //! Leaves out: when ACKs leave, and OBS-change: the connection reads the stage and the interval.
 //! The paper gives no K; neither window decides anything before it is full.
@@ -12,7 +12,7 @@ use incastle_units::Span;
 /// beta: what condition 1 stretches the interval of ACKs to, in idle round-trip times.
 const BETA: u64 = 2;
 
-/// How condition 1 is read.
+/// The readings of condition 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitReading {
     /// P_ecn > 0.5 and P_RTT > 0.2: what condition 2 then completes.
@@ -28,7 +28,7 @@ pub struct ExitRuleConfig {
     /// K: the length of both windows, and the packets of which each fraction is taken. At least 2: a
     /// trend needs a value and the one before.
     pub k: usize,
-    /// How condition 1 is read.
+    /// The reading of condition 1.
     pub reading: ExitReading,
 }
 
@@ -42,7 +42,7 @@ impl Default for ExitRuleConfig {
     }
 }
 
-/// How far the end of congestion has come.
+/// The stage of the end of congestion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitStage {
     /// An ACK every RTT.
@@ -99,7 +99,7 @@ impl Window {
 }
 
 impl Share {
-    /// How the share compares with one in `parts`.
+    /// Compares the share with one in `parts`.
     fn against_one_in(self, parts: usize) -> Ordering {
         (self.falling * parts).cmp(&self.of)
     }
@@ -157,7 +157,7 @@ impl ExitRule {
         self.judge();
     }
 
-    /// How far the end of congestion has come.
+    /// The stage of the end of congestion.
     pub const fn stage(&self) -> ExitStage {
         self.stage
     }

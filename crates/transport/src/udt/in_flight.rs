@@ -1,5 +1,5 @@
-//! What was sent and is not acknowledged, and what of it is lost (draft-gg-udt-03, section 6.1). Leaves
-//! out when it is sent again, which the sender decides.
+//! The packets sent and not acknowledged, and the lost ones among them (draft-gg-udt-03, section 6.1).
+//! Leaves out when it is sent again, which the sender decides.
 
 use std::collections::VecDeque;
 
@@ -36,14 +36,14 @@ pub(super) struct Drop {
     pub(super) last: Number,
 }
 
-/// What a cumulative acknowledgement brought.
+/// The effect of a cumulative acknowledgement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Acked {
     pub(super) packets: u32,
     pub(super) bytes: u64,
 }
 
-/// What a NAK named, as far as it can be believed.
+/// The packets that a NAK reports, without impossible ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Lost {
     pub(super) packets: u32,
@@ -108,7 +108,7 @@ impl InFlight {
         !self.losses.is_empty()
     }
 
-    /// Where the first payload begins.
+    /// The beginning of the first payload.
     pub(super) fn first_offset(&self) -> Option<u64> {
         self.sent.front().map(|sent| sent.payload.offset)
     }
@@ -139,7 +139,7 @@ impl InFlight {
         }
     }
 
-    /// The packet that a peer expects next; absent where the one before it was never sent. What lies
+    /// The packet that a peer expects next; absent where the one before it was never sent. A number
     /// behind SND.UNA is late, not wrong.
     pub(super) fn next_expected(&self, next: Number) -> Option<u64> {
         let next = self.numbering.index(next, self.una).unwrap_or(0);

@@ -1,11 +1,11 @@
-//! What a server does before there is a connection: it answers a request with a cookie and keeps
-//! nothing; who returns the cookie can receive at the address that it claims.
+//! A server before there is a connection: it responds to a request with a cookie and keeps no
+//! state. An endpoint that returns the cookie can receive at the address that it claims.
 //!
 //! The library's cookie has no secret. Ours is SipHash-2-4 under a key from outside, of address, port,
-//! the peer's socket and first number, and the minute; it holds for one to two minutes. An answer is
-//! never longer than what it answers. Leaves out: how many connections a peer may have, which whoever
-//! owns them decides; finding the connection for a repeated request (same address and socket), which
-//! [`Connection::handle`](super::Connection::handle) answers.
+//! the peer's socket and first number, and the minute. It holds for one to two minutes. An answer is
+//! never longer than what it answers. Leaves out: the number of connections of a peer, which the owner
+//! of the connections limits. [`Connection::handle`](super::Connection::handle) responds to a repeated
+//! request (same address and socket).
 
 use std::hash::Hasher;
 
@@ -18,10 +18,10 @@ use super::wire::{
     Content, Control, ControlHeader, Dialect, Extension, Handshake, HandshakeKind, Packet, VERSION,
 };
 
-/// How long a cookie is handed out.
+/// The time for which a cookie is issued.
 const COOKIE_PERIOD: Span = Span::from_secs(60);
 
-/// Where a datagram came from.
+/// The source of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PeerAddress {
     /// An IPv6 address, or an IPv4 address mapped into one; in a simulation any number.
@@ -57,7 +57,7 @@ impl Incoming {
     }
 }
 
-/// What to do about a datagram without a connection.
+/// The response to a datagram without a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// Send this back.

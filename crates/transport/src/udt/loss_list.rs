@@ -1,8 +1,8 @@
 //! Lists of lost packets as ranges (draft-gg-udt-03, sections 5.2 and 6.2; the compressed form of its
 //! appendix is in `wire`). Packets are numbered without wrapping.
 //!
-//! A list holds at most as many ranges as it was made for: an insertion that would need one more
-//! changes nothing and is an error, so that no peer decides about our memory.
+//! A list has a maximum number of ranges: an insertion that would exceed it changes nothing and is
+//! an error. A peer therefore cannot make us use more memory.
 
 use std::collections::VecDeque;
 
@@ -16,7 +16,7 @@ pub struct LossRange {
 }
 
 impl LossRange {
-    /// How many packets it names.
+    /// The number of packets in it.
     pub const fn packets(self) -> u64 {
         self.end - self.start
     }
@@ -48,7 +48,7 @@ impl LossList {
         self.ranges.is_empty()
     }
 
-    /// How many packets are in the list.
+    /// The number of packets in the list.
     #[cfg(test)]
     fn packets(&self) -> u64 {
         self.packets
@@ -72,7 +72,7 @@ impl LossList {
         self.within(one).next().is_some()
     }
 
-    /// What of `range` is in the list.
+    /// The parts of `range` in the list.
     pub(super) fn within(&self, range: LossRange) -> impl Iterator<Item = LossRange> + '_ {
         let index = self
             .ranges
@@ -85,8 +85,8 @@ impl LossList {
             })
     }
 
-    /// The first range that does not end before `start`. What is lost last comes last: mostly there is
-    /// none.
+    /// The first range that does not end before `start`. The newest losses are last: mostly no range
+    /// is found.
     fn first_from(&self, start: u64) -> usize {
         if self.ranges.back().is_none_or(|range| range.end < start) {
             return self.ranges.len();
@@ -127,8 +127,8 @@ impl LossList {
         Ok(merged.packets() - before)
     }
 
-    /// Removes one packet; gives whether it was there. Splits a range where that needs no more ranges
-    /// than the list may hold, else it stays in the list, which costs one useless report at most.
+    /// Removes one packet; gives whether it was there. Splits a range if the maximum number of ranges
+    /// permits it. Otherwise the packet stays in the list, which costs one useless report at most.
     pub(super) fn remove(&mut self, packet: u64) -> bool {
         let index = self.ranges.partition_point(|range| range.end <= packet);
         let Some(range) = self.ranges.get(index).copied() else {
@@ -210,7 +210,7 @@ mod tests {
         assert!(ranges.len() <= list.max_ranges);
     }
 
-    /// How many ranges a plain set makes.
+    /// The number of ranges in a plain set.
     fn runs(model: &BTreeSet<u64>) -> usize {
         let begins = |packet: &&u64| **packet == 0 || !model.contains(&(**packet - 1));
         model.iter().filter(begins).count()
@@ -277,7 +277,7 @@ mod tests {
         assert!(!list.remove(6));
         assert!(list.remove(7));
         assert_eq!(plain(&list), BTreeSet::from([1, 5, 6]));
-        // What fills the gap makes room.
+        // Filling the gap frees a range.
         assert_eq!(list.insert(2, 5), Ok(3));
         assert_eq!(list.insert(10, 11), Ok(1));
     }

@@ -1,8 +1,8 @@
 //! UDT 4 and DCUDP: one connection, two dialects.
 //!
-//! Models draft-gg-udt-03 as the 4.11 library speaks it, and DCUDP (Ye, Mhamdi, Hamdi), which adds
-//! ECN, two transmission modes and a control law for data centers. docs/models/dcudp-wire.md has the
-//! wire format bit by bit.
+//! Models draft-gg-udt-03 as in the 4.11 library. DCUDP (Ye, Mhamdi, Hamdi) adds ECN, two
+//! transmission modes and a control law for data centers. docs/models/dcudp-wire.md has the wire
+//! format bit by bit.
 
 mod acknowledgement;
 mod arrival_speed;

@@ -1,9 +1,9 @@
 //! DCUDP's two modes, on both sides (Ye, Mhamdi and Hamdi, sections III.B, IV.A and IV.C).
 //!
 //! The sender's mode is that of its controller. Each change is announced by OBS-change, repeated until
-//! it is answered. The receiver watches for marks: from the first CE on it requests congestion mode
-//! (OBS = 1 in its ACKs), until the exit rule has both conditions. Every message may be lost, repeated
-//! or late: changes are counted, and what is older than the latest has no effect.
+//! it is answered. The receiver watches for marks. From the first CE on it requests congestion mode
+//! (OBS = 1 in its ACKs), until both conditions of the exit rule hold. Every message may be lost,
+//! repeated or late: changes are counted, and what is older than the latest has no effect.
 
 use incastle_units::{Span, Time};
 
@@ -24,7 +24,7 @@ pub(super) struct Change {
     pub(super) congested: bool,
 }
 
-/// What a data packet shows of congestion.
+/// The congestion bits of a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Bits {
     /// CE: it was marked.
@@ -33,7 +33,7 @@ pub(super) struct Bits {
     pub(super) cwr: bool,
 }
 
-/// An OBS-change that nobody has answered.
+/// An OBS-change without a response.
 #[derive(Debug, Clone, Copy)]
 struct Unanswered {
     /// When it leaves (again), or NEVER once that has come.
@@ -50,8 +50,8 @@ pub(super) struct SenderMode {
     /// Changes so far.
     changes: u32,
     unanswered: Option<Unanswered>,
-    /// From this control packet of the peer's on, OBS = 0 in an ACK is the end of congestion; before
-    /// the peer may not have heard of it yet.
+    /// The peer's first control packet in which OBS = 0 in an ACK ends the congestion. Earlier ones
+    /// may have left before the peer received our request.
     over_from: Option<u64>,
 }
 
@@ -117,8 +117,8 @@ impl SenderMode {
             .map_or(Time::NEVER, |change| change.repeat_at)
     }
 
-    /// The number of the OBS-change that is due, if one is: at once, then every two round trips, and
-    /// ever more rarely.
+    /// The number of the OBS-change that is due, if one is: immediately, then every two round trips,
+    /// and ever more rarely.
     pub(super) fn poll(&mut self, now: Time, rtt: Span) -> Option<u32> {
         if !self.is_due(now) {
             return None;
@@ -170,7 +170,7 @@ impl Watch {
         self.rule.as_ref().map(ExitRule::stage)
     }
 
-    /// A data packet arrived; gives whether an ACK must report it at once: the first mark.
+    /// A data packet arrived; returns whether an ACK must report it immediately: the first mark.
     pub(super) fn on_data(&mut self, Bits { ce, cwr }: Bits) -> bool {
         // RFC 3168, section 6.1.3: CWR ends the echo, unless its own packet is marked.
         self.ce = ce || (self.ce && !cwr);
@@ -195,8 +195,8 @@ impl Watch {
             rule.on_rtt(rtt);
         }
         if self.change.is_none_or(|change| !change.congested) {
-            // The sender never heard of it (or its change is late and will begin anew): nobody would
-            // answer OBS = 0.
+            // The sender never received it, or its change is late and will begin anew: there would
+            // be no response to OBS = 0.
             self.forget_if_over();
         }
     }
@@ -430,7 +430,7 @@ mod tests {
         word: Word,
     }
 
-    /// What the receiver sends.
+    /// A message of the receiver.
     #[derive(Debug, Clone, Copy)]
     enum Word {
         Ack { observe: bool },
@@ -496,7 +496,7 @@ mod tests {
             }
         }
 
-        /// What the connection does with a control packet.
+        /// Handles a control packet as the connection does.
         fn hear(&mut self, Placed { index, word }: Placed) {
             if !self.heard.insert(index) {
                 return;

@@ -1,8 +1,8 @@
-//! What a receiver holds until its application takes it: packets in the order of their numbers, and on
-//! a message socket the messages that are complete (draft-gg-udt-03, section 5.3).
+//! The data that a receiver holds until its application takes them: packets in order, and on a message
+//! socket the complete messages (draft-gg-udt-03, section 5.3).
 //!
-//! Works with lengths; the bytes are elsewhere, under the same numbers. Where packets arrive in order
-//! and are taken at once nothing is ever stored. Leaves out: handing out the part of a message.
+//! Works with lengths; the bytes are elsewhere, under the same numbers. Nothing is stored if packets
+//! arrive in order and are taken immediately. Leaves out: handing out the part of a message.
 
 use std::collections::VecDeque;
 
@@ -81,8 +81,8 @@ impl Reassembly {
         slot.is_none_or(|slot| slot.state == State::Missing)
     }
 
-    /// The packet next in line arrived and is taken at once: nothing is stored. Gives false where it
-    /// must be stored.
+    /// The next packet in order arrived and is taken immediately: nothing is stored. Gives false
+    /// where it must be stored.
     #[inline]
     pub(super) fn pass(&mut self, packet: u64) -> bool {
         let passes = self.stream && self.slots.is_empty() && packet == self.base;
@@ -161,7 +161,7 @@ impl Reassembly {
                 broken += self.discard(start, at);
                 start = at + 1;
             } else if begins != slot.place.is_first() || !self.continues(start, slot) {
-                // What came before has no end; what comes now may have no beginning.
+                // The earlier packets have no end; the new ones may have no beginning.
                 broken += self.discard(start, at);
                 start = at;
                 if !slot.place.is_first() {
@@ -238,7 +238,7 @@ impl Reassembly {
         slots.map(|slot| u64::from(slot.length)).sum()
     }
 
-    /// How many packets of a stream below `next` the application could take.
+    /// The number of packets of a stream below `next` that the application could take.
     pub(super) fn readable(&self, next: u64) -> u64 {
         if self.stream { next - self.base } else { 0 }
     }

@@ -1,14 +1,14 @@
-//! What the network reports of a packet in addition to its bytes.
+//! The network's report on a packet, in addition to its bytes.
 
 use incastle_units::{Ecn, Time};
 
-/// What is known of a packet that arrived.
+/// The network's report on an arrived packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
     /// The ECN field of its IP packet.
     pub ecn: Ecn,
-    /// When it arrived, where that is known better than by when it is handled: several may be taken
-    /// from a socket at once. Only the rates of arrival are taken from it.
+    /// The time of arrival, where it is more exact than the time of handling: several packets may
+    /// be taken from a socket together. Only the rates of arrival are taken from it.
     pub stamp: Option<Time>,
 }
 

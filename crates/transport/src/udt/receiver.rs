@@ -1,5 +1,5 @@
-//! The receiver half: which data arrived, which are missing, and the NAKs that report it
-//! (draft-gg-udt-03, section 6.2): at once on a gap, and again later (`reports`).
+//! The receiver half: the data that arrived, the data missing, and the NAKs that report them
+//! (draft-gg-udt-03, section 6.2): immediately on a gap, and again later (`reports`).
 //!
 //! ACKs are in `acknowledgement`. Leaves out: reneging; what was acknowledged is kept.
 
@@ -21,7 +21,7 @@ use super::wire::{DataHeader, NumberRange, SocketKind};
 /// Ranges in one NAK: with a header they fit the smallest packet.
 pub(super) const MAX_NAK_RANGES: usize = 8;
 
-/// What became of a data packet.
+/// The result of a data packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     /// It was refused.
@@ -32,7 +32,7 @@ pub(super) enum Fate {
     New(u64),
 }
 
-/// What a receiver is made with.
+/// The parameters of a receiver.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ReceiverSetup {
     pub(super) first: Number,
@@ -78,7 +78,7 @@ impl Receiver {
         }
     }
 
-    /// What the handshake agreed. Nothing has arrived yet.
+    /// Takes the values that the handshake agreed. Nothing has arrived yet.
     pub(super) fn agree(&mut self, first: Number, payload: u16) {
         self.setup.payload = payload;
         self.setup.first = first;

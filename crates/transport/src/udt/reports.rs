@@ -1,11 +1,12 @@
-//! The gaps that a receiver has reported, and when each is reported again (draft-gg-udt-03, section 6.2):
-//! after k round trips, k = 2, 3, ..., and no sooner than the NAK timer expires, where there is one.
+//! The gaps that a receiver has reported, and the time of each next report (draft-gg-udt-03, section
+//! 6.2). It is due after k round trips, k = 2, 3, ..., and no sooner than the NAK timer expires, where
+//! there is one.
 //!
 //! The timer runs while a gap is known: it begins with the first one, and anew with each expiry.
 //!
-//! A storm of losses leaves thousands of gaps that are each due at a different instant: they lie in
-//! a heap by that instant, so that a timer's expiry costs only what is due. Leaves out: what is still
-//! missing of a gap, which the loss list has.
+//! A storm of losses leaves thousands of gaps that are due at different instants. They lie in a heap
+//! by that instant, so that a timer's expiry costs only the gaps that are due. Leaves out: what is
+//! still missing of a gap, which the loss list has.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -27,7 +28,7 @@ pub(super) struct Repeat {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Report {
     range: LossRange,
-    /// How many round trips the next report waits.
+    /// The round trips until the next report.
     k: u32,
     due: Time,
     /// Its place in the order of the first reports.
@@ -121,8 +122,8 @@ impl Reports {
         self.settle();
     }
 
-    /// Hands those that are due to `again`, in the order of their first reports; it returns whether
-    /// something is still missing, and then they wait one round trip longer than before.
+    /// Passes the gaps that are due to `again`, in the order of their first reports. It returns
+    /// whether packets are still missing; those gaps then wait one round trip longer than before.
     pub(super) fn expire(&mut self, now: Time, mut again: impl FnMut(LossRange) -> bool) {
         self.timer = now.saturating_add(self.repeat.period);
         if self.is_one_due(now) {
@@ -253,7 +254,7 @@ mod tests {
         // It stood still in between, and begins anew.
         reports.add(us(250), range(4));
         assert_eq!(expire(&mut reports, 350, false), [4]);
-        // Where the round trips are longer they decide.
+        // Longer round trips decide.
         reports.repeat.rtt = Span::from_us(80);
         reports.add(us(400), range(5));
         assert_eq!(reports.at(), us(560));

@@ -107,7 +107,7 @@ mod tests {
         rtt.sample(Span::from_ms(30));
         assert_eq!(rtt.latest(), Span::from_ms(30));
         assert_eq!(rtt.idle(), Span::from_ms(20));
-        // What the peer reports is no sample of ours.
+        // The peer's report is no sample of ours.
         rtt.smooth(Span::from_ms(1));
         assert_eq!(rtt.latest(), Span::from_ms(30));
     }

@@ -1,6 +1,6 @@
-//! The sender half: joins what waits, what is in flight, the flow window and the pacer
-//! (draft-gg-udt-03, section 6.1): the loss list first, then new data within flow window and
-//! cwnd, one packet per SND interval, the second of each pair at once.
+//! The sender half: joins the backlog, the packets in flight, the flow window and the pacer
+//! (draft-gg-udt-03, section 6.1). The loss list comes first, then new data within flow window and
+//! cwnd. One packet leaves per SND interval, and the second of each pair immediately.
 //!
 //! Leaves out Nagle's algorithm.
 
@@ -19,10 +19,10 @@ use super::stats::Stats;
 use super::wire::{Dialect, Losses, SocketKind};
 use crate::pacer::{Lags, Pacer};
 
-/// A packet pair begins at every 16th number: its second packet leaves at once.
+/// A packet pair begins at every 16th number: its second packet leaves immediately.
 const PAIR_EVERY: u32 = 16;
 
-/// What the sender needs from the rest of the connection.
+/// The parts of the connection that the sender needs.
 pub(super) struct Io<'a> {
     pub(super) now: Time,
     pub(super) algorithm: &'a mut Algorithm,
@@ -35,7 +35,7 @@ pub(super) struct Io<'a> {
     pub(super) silent: bool,
 }
 
-/// Which kind of ACK arrived.
+/// The kind of an ACK.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AckKind {
     /// One with nothing but the next packet expected.
@@ -46,7 +46,7 @@ pub(super) enum AckKind {
     Late,
 }
 
-/// What a sender is made with.
+/// The parameters of a sender.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct SenderSetup {
     pub(super) first: Number,
@@ -122,7 +122,7 @@ impl Sender {
         }
     }
 
-    /// What the handshake agreed replaces what was proposed. Nothing was sent yet.
+    /// The agreed values replace the proposed ones. Nothing was sent yet.
     pub(super) fn agree(&mut self, dialect: Dialect, payload: u16, window: FlowWindow) {
         assert_eq!(
             self.in_flight.nxt(),
@@ -219,7 +219,7 @@ impl Sender {
     }
 
     /// A cumulative acknowledgement: everything before `next` has arrived. Absent where that was never
-    /// sent. A full one answers for the light ones before it.
+    /// sent. A full one covers the light ones before it.
     pub(super) fn on_ack(&mut self, now: Time, next: Number, kind: AckKind) -> Option<Acked> {
         let next = self.in_flight.next_expected(next)?;
         let light = std::mem::take(&mut self.light);

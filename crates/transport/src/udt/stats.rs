@@ -1,5 +1,5 @@
-//! Counters of one endpoint. Nothing inside reads them. What is refused is counted by its reason, and
-//! has no other effect.
+//! Counters of one endpoint. Nothing inside reads them. A refused packet is counted by its reason,
+//! and has no other effect.
 
 use super::wire::WIRE_ERRORS;
 
@@ -12,8 +12,8 @@ pub struct Refused {
     pub wrong_socket: u64,
     /// Before the handshake was over, or after the end.
     pub wrong_state: u64,
-    /// Handshakes that cannot be: another version, a tiny packet size, a window of 0 or
-    /// beyond 2^31, somebody else's first number.
+    /// Impossible handshakes: another version, a tiny packet size, a window of 0 or beyond 2^31, a
+    /// first number that is not ours.
     pub handshakes: u64,
     /// Data with more payload than was agreed.
     pub long_data: u64,
@@ -39,7 +39,7 @@ pub struct Refused {
     pub late_changes: u64,
 }
 
-/// What happened at one endpoint since it was made.
+/// The counters of one endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {
     /// Data packets sent, retransmissions included.
@@ -54,9 +54,9 @@ pub struct Stats {
     pub keep_alives: u64,
     /// Data packets received.
     pub packets_received: u64,
-    /// Of these, marked ones.
+    /// Received data packets with a CE mark.
     pub ce_received: u64,
-    /// Of these, ones that brought nothing new.
+    /// Received data packets without new data.
     pub duplicates_received: u64,
     /// Payload bytes that the application has taken.
     pub delivered: u64,
@@ -70,7 +70,7 @@ pub struct Stats {
     pub naks_sent: u64,
     /// Full ACKs received.
     pub acks_received: u64,
-    /// Of these, with a congestion echo.
+    /// Received ACKs with a congestion echo.
     pub ece_received: u64,
     /// NAKs received.
     pub naks_received: u64,
@@ -82,6 +82,6 @@ pub struct Stats {
     pub changes_sent: u64,
     /// Messages given up for their age.
     pub messages_expired: u64,
-    /// What was refused.
+    /// The refused packets.
     pub refused: Refused,
 }

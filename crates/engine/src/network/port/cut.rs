@@ -1,4 +1,4 @@
-//! A port whose link leads from one partition into another: its queue is in the sending partition, the packets on the
+//! A port whose link leads from one partition into another. Its queue is in the sending partition; the packets on the
 //! link are in both, each with its own row.
 
 use incastle_units::Time;

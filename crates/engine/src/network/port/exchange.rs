@@ -66,7 +66,7 @@ pub(crate) struct Offer {
 }
 
 impl Offer {
-    /// A packet that may leave at once.
+    /// A packet that may leave immediately.
     pub(crate) const fn at(now: Time, slot: Slot) -> Self {
         Self {
             now,

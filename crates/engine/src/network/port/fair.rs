@@ -1,10 +1,10 @@
 //! The fair queue: one FIFO per flow or per traffic class, served by deficit round robin.
 //!
-//! Source: Shreedhar and Varghese, "Efficient Fair Queueing using Deficit Round Robin", SIGCOMM 1995,
-//! section 3; the push-out from the longest queue from McKenney, "Stochastic Fairness Queueing",
-//! Internetworking: Research and Experience 2, 1991. A flow is one direction of a transport connection, classified
-//! exactly, where the papers hash. With a queue per class the flows of a class share one, as in class-based queueing.
-//! A marker judges by the packet's own queue. Leaves out: weights (all quanta are equal), a shared memory.
+//! Source: Shreedhar and Varghese, "Efficient Fair Queueing using Deficit Round Robin", SIGCOMM 1995, section 3. The
+//! push-out from the longest queue is from McKenney, "Stochastic Fairness Queueing", Internetworking: Research and
+//! Experience 2, 1991. A flow is one direction of a transport connection, classified exactly, where the papers hash.
+//! With a queue per class the flows of a class share one, as in class-based queueing. A marker judges by the packet's
+//! own queue. Leaves out: weights (all quanta are equal), a shared memory.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -40,7 +40,7 @@ pub enum ClassifyBy {
 /// Parameters of a fair queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FairConfig {
-    /// Bytes added to each flow's deficit per round; from the size of the largest packet on, the work per packet does
+    /// Bytes added to each flow's deficit per round. From the size of the largest packet on, the work per packet does
     /// not depend on the number of flows.
     pub quantum: Bytes,
     /// The packet that a full port drops.
@@ -62,7 +62,7 @@ impl Length {
     }
 }
 
-/// What a queue would be after the loss of its tail.
+/// A queue without its tail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Rest {
     length: Length,
@@ -158,7 +158,7 @@ impl FairQueue {
         }
     }
 
-    /// Appends an admitted packet to its flow; returns its departure if it is sent at once.
+    /// Appends an admitted packet to its flow; returns its departure if it is sent immediately.
     pub(super) fn push(
         &mut self,
         now: Time,

@@ -5,7 +5,7 @@
 //! because the port never pauses: the others wait.
 //!
 //! Whether a queue is empty is unpredictable where packets are few, and a mispredicted branch costs more than a dozen
-//! instructions: the departure of the last packet is computed without a branch.
+//! instructions. The departure of the last packet is therefore computed without a branch.
 
 use std::hint::select_unpredictable;
 use std::mem::offset_of;

@@ -29,14 +29,14 @@ pub struct PortCounters {
     pub marked: u64,
     /// Bytes on the wire of the packets that were not dropped.
     pub accepted_bytes: u64,
-    /// The maximum number of bytes stored at once, the packet being sent included; zero at unlimited NICs, which keep no
-    /// backlog.
+    /// The maximum number of bytes stored at a time, the packet being sent included; zero at unlimited NICs, which keep
+    /// no backlog.
     pub max_stored: u64,
 }
 
-/// The occupancy up to which a packet certainly passes unmarked, without a change of the discipline's state: in packets
-/// without the arriving one, in bytes with it. It is the lower of the limits of buffer and discipline, less what may be
-/// stored besides the packet being sent. In 32 bits: ports are small.
+/// The occupancy up to which a packet certainly passes unmarked, without a change of the discipline's state. Packets
+/// exclude the arriving one, bytes include it. It is the lower of the limits of buffer and discipline, less the maximum
+/// stored in addition to the packet being sent. In 32 bits: ports are small.
 #[derive(Debug, Clone, Copy)]
 struct Clear {
     packets: u32,
@@ -60,10 +60,10 @@ impl Clear {
             PortBuffer::Unlimited => {}
             PortBuffer::Limited(Amount::Bytes(limit)) => bytes = bytes.min(limit.count()),
             PortBuffer::Limited(Amount::Packets(limit)) => {
-                let Some(beside) = limit.count().checked_sub(1) else {
+                let Some(waiting) = limit.count().checked_sub(1) else {
                     return Self::NEVER;
                 };
-                packets = packets.min(beside);
+                packets = packets.min(waiting);
             }
         }
         let bounded = |limit: u64| u32::try_from(limit).unwrap_or(u32::MAX);
@@ -351,7 +351,7 @@ mod tests {
     }
 
     proptest! {
-        // The fast path passes only packets that are admitted unmarked, and writes the same counters; where all limits
+        // The fast path passes only packets that are admitted unmarked, and writes the same counters. Where all limits
         // are in packets, it passes all of these.
         #[test]
         fn what_passes_clearly_is_admitted(

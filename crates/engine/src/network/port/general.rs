@@ -25,8 +25,8 @@ pub(super) struct GeneralQueue {
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
     transmitter: Transmitter,
-    /// The departure of the last packet taken so far, at the present rate: forecast by a second serializer with the same
-    /// packets in the same order.
+    /// The departure of the last packet taken so far, at the present rate. A second serializer with the same packets in
+    /// the same order forecasts it.
     busy_until: Time,
     forecast: Option<Serializer>,
 }
@@ -49,7 +49,7 @@ impl GeneralQueue {
         )
     }
 
-    /// Appends an admitted packet; returns its departure if it is sent at once.
+    /// Appends an admitted packet; returns its departure if it is sent immediately.
     pub(super) fn push(
         &mut self,
         ready: Time,

@@ -1,9 +1,9 @@
 //! An egress port and the link behind it.
 //!
 //! An offered packet passes the *gate* (buffer, then queue discipline), waits in the queue, is sent at the line's
-//! rate and propagates for the link's delay. Two kinds of FIFO queue give the same results where both apply: the fast
-//! one computes each departure on arrival and needs no event for it, the general one has an event for each departure
-//! and allows a rate that changes. The fair queue has departure events too, and selects a flow at each.
+//! rate, and propagates for the link's delay. Two kinds of FIFO queue give the same results where both apply. The
+//! fast one computes each departure on arrival and needs no event for it. The general one has an event for each
+//! departure and allows a rate that changes. The fair queue has departure events too, and selects a flow at each.
 //! Leaves out: bit errors, preemption.
 
 mod cut;
@@ -43,8 +43,8 @@ use scheduled::ScheduledQueue;
 /// A port, four cache lines: an arrival over its link reads the first one, a packet that passes the gate the first
 /// two.
 ///
-/// The queue is one of three: an unwatched one (unlimited, unmarked and not observed: a host's NIC), of which only the
-/// instant is kept at which the line falls idle; a fast one; a scheduled one.
+/// The queue is one of three: unwatched, fast or scheduled. An unwatched one (unlimited, unmarked and not observed: a
+/// host's NIC) keeps only the instant at which the line becomes idle.
 #[repr(C, align(64))]
 pub(crate) struct Port {
     /// The packets on the link, behind them those stored in a queue without departure events.

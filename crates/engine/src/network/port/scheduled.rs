@@ -48,7 +48,7 @@ impl ScheduledQueue {
         }
     }
 
-    /// Takes an admitted packet; returns its departure if it is sent at once.
+    /// Takes an admitted packet; returns its departure if it is sent immediately.
     pub(super) fn push(
         &mut self,
         ready: Time,

@@ -1,10 +1,10 @@
 //! Equal-cost multi-path: the choice of one of several equal ports.
 //!
-//! By flow (RFC 2992's hash-threshold, with a better hash), by packet (random packet spraying: Dixit,
-//! Prakash, Hu, Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013),
-//! or by flowlet (LetFlow: Vanini et al., "Let it flow: resilient asymmetric load balancing with
-//! flowlet switching", NSDI 2017). Each direction of a flow is a separate flow. Leaves out: weights, flowlet tables of
-//! limited size (each flow has a separate entry: flows never collide).
+//! By flow: RFC 2992's hash-threshold, with a better hash. By packet: random packet spraying (Dixit, Prakash, Hu,
+//! Kompella, "On the impact of packet spraying in data center networks", INFOCOM 2013). By flowlet: LetFlow (Vanini et
+//! al., "Let it flow: resilient asymmetric load balancing with flowlet switching", NSDI 2017). Each direction of a
+//! flow is a separate flow. Leaves out: weights, flowlet tables of limited size (each flow has a separate entry: flows
+//! never collide).
 
 use std::collections::BTreeMap;
 
@@ -153,7 +153,8 @@ impl Flowlets {
         draw: impl FnOnce() -> PortIndex,
     ) -> PortIndex {
         if let Some(flowlet) = self.recent.get_mut(&to) {
-            // LetFlow: a flowlet ends with a gap without packets. A withdrawn port is left at once.
+            // LetFlow: a flowlet ends with a gap without packets. A withdrawn port is not used
+            // again.
             if now.saturating_since(flowlet.last) > self.gap || !group.contains(&flowlet.port) {
                 flowlet.port = draw();
             }

@@ -1,9 +1,9 @@
 //! The table of routes: for each switch and each column (a switch with hosts) one port, or a group of equal ones.
 //!
-//! A row is a window of columns with separate entries, and one entry for all others: for a switch in a tree or fabric,
-//! the switches below it, and the path up. An edge switch's row has one entry, an aggregation switch's those of its pod.
-//! Blocks of columns share an entry, as prefixes do: a core switch's row has one for each pod, where the number of edge
-//! switches in a pod is a power of two.
+//! A row is a window of columns with separate entries, and one entry for all others. For a switch in a tree or fabric
+//! these are the switches below it, and the path up. An edge switch's row has one entry, an aggregation switch's those
+//! of its pod. Blocks of columns share an entry, as prefixes do. A core switch's row has one for each pod, where the
+//! number of edge switches in a pod is a power of two.
 
 use std::collections::BTreeMap;
 

@@ -1,10 +1,10 @@
 //! The probe that keeps the data of result tables.
 //!
-//! Always: the time-weighted histogram of each observed queue within the measured interval. On request: the bytes that
-//! reach each receiving host per bin of time, samples of queues and memories, the congestion control of watched flows
-//! on every change, bytes delivered per flow and interval, the rates of reaction points, the samples of congestion
-//! points, every timeout with the losses and silences that could explain it, every event of recorded flows, and the
-//! packets of captured ports.
+//! Always: the time-weighted histogram of each observed queue within the measured interval. On request: the bytes
+//! received by each host per bin of time; samples of queues and memories; the congestion control of watched flows on
+//! every change; bytes delivered per flow and interval. Likewise the rates of reaction points and the samples of
+//! congestion points. Every timeout has the losses and silences that could explain it. Every event of recorded flows
+//! and the packets of captured ports can be kept too.
 
 mod events;
 mod histogram;

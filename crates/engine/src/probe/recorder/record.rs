@@ -18,7 +18,7 @@ use crate::probe::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Tra
 pub struct RecordedPacket {
     /// Its number among those of its sender.
     pub number: u64,
-    /// Its kind, in one word.
+    /// The name of its kind.
     pub kind: &'static str,
     /// The offset of its first byte (TCP), or its number from the first one on.
     pub seq: Option<u64>,

@@ -1,7 +1,7 @@
 //! The fabric: packets on their path through ports, links and switches.
 //!
-//! It owns the network, the clock, the probe and the counters, and calls nothing above it: a packet that has
-//! reached its host is returned, and a dropped datagram is kept until the endpoints' side takes it.
+//! It owns the network, the clock, the probe and the counters, and calls nothing above it. A packet that has
+//! reached its host is returned; a dropped datagram is kept until the stack takes it.
 
 mod crossing;
 mod failures;
@@ -34,7 +34,7 @@ pub(crate) struct Fabric<P: Probe> {
     pub(super) lost_datagrams: Vec<LostDatagram>,
     /// Whether any flow is recorded.
     recording: bool,
-    /// Where it simulates one partition of the network alone.
+    /// The state of one partition, if it simulates only that part of the network.
     pub(super) process: Option<Box<LogicalProcess>>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Arrival {
     pub(super) cached_next_hop: PortIndex,
 }
 
-/// How a packet took its egress port.
+/// The path by which a packet took its egress port.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Passage {
     /// Admitted on the fast path.

@@ -1,6 +1,6 @@
 //! Congestion points: a switch samples an arriving frame and sends a CNM to its source.
 //!
-//! A CNM is a frame of 64 bytes on the path from the switch to the source's host; it waits in queues and may be
+//! A CNM is a frame of 64 bytes on the path from the switch to the source's host. It waits in queues and may be
 //! dropped there like any other. None is sent for a CNM. Source: IEEE 802.1Qau as Devkota and Reddy (2010) describe
 //! it. The reaction point is in `stack::limiting`. Leaves out: the CNM's other fields (congestion point id, Q_off,
 //! Q_delta), VLAN tags.

@@ -23,7 +23,7 @@ pub(super) struct EndpointHandling<'a, P: Probe> {
     probe: &'a mut P,
 }
 
-/// How far an endpoint has sent its packets.
+/// The progress of an endpoint that sends its packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Sending {
     /// Every packet that may be sent was sent.

@@ -1,5 +1,6 @@
-//! What arrived and was not taken: the payload of each packet in a separate buffer. Buffers that were
-//! taken are used again while data come, the last one first: it is still in the processor's caches.
+//! The data that arrived and were not taken: the payload of each packet in a separate buffer. Buffers
+//! that were taken are used again while data come, the last one first: it is still in the processor's
+//! caches.
 
 use std::collections::VecDeque;
 
@@ -12,7 +13,7 @@ pub(super) struct Arrived {
     packets: VecDeque<Option<Vec<u8>>>,
     /// The number of the first.
     first: u64,
-    /// How many of them arrived.
+    /// The number of packets stored.
     stored: usize,
     spare: Vec<Vec<u8>>,
 }
@@ -52,7 +53,7 @@ impl Arrived {
             .expect("a packet that arrived")
     }
 
-    /// What lies before `base` will not be read again.
+    /// Data before `base` will not be read again.
     pub(super) fn release(&mut self, base: u64) {
         while self.first < base {
             self.first += 1;

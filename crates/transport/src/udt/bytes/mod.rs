@@ -1,5 +1,5 @@
-//! The thin layer that gives a [`Connection`] bytes: wire encoding, what was written and may have to be
-//! sent again, what arrived and was not taken.
+//! The thin layer that gives a [`Connection`] bytes: wire encoding, written data that may have to be
+//! resent, arrived data that were not taken.
 //!
 //! Its memory is bounded by the send buffer, and by the configuration's receive buffer times the packet
 //! size. One copy is made on each side: from the application, and to it.
@@ -74,13 +74,13 @@ pub struct Batch {
     pub ecn: Ecn,
     /// The length of all but the last.
     pub segment: usize,
-    /// Where they lie among what was written; absent for a single one elsewhere.
+    /// Their place in the written data; absent for a single one elsewhere.
     location: Option<Location>,
 }
 
 impl ByteConnection {
-    /// Gives bytes to a connection that was just made and does not read at once. `send_buffer` is the
-    /// most that may be written and not acknowledged, in bytes.
+    /// Gives bytes to a connection that was just made and does not deliver immediately. `send_buffer`
+    /// is the most that may be written and not acknowledged, in bytes.
     pub fn new(core: Connection, send_buffer: usize) -> Self {
         assert!(!core.reads_at_once(), "the bytes are taken by their reader");
         assert!(
@@ -104,8 +104,9 @@ impl ByteConnection {
         &self.core
     }
 
-    /// A datagram arrived, with the ECN field of its IP packet or with that and its time stamp. What is
-    /// no packet of this connection is counted and ignored; the error is that of the format.
+    /// A datagram arrived, with the ECN field of its IP packet or with that and its time stamp. A
+    /// datagram that is no packet of this connection is counted and ignored; the error is that of the
+    /// format.
     pub fn handle_datagram(
         &mut self,
         now: Time,
@@ -120,8 +121,8 @@ impl ByteConnection {
                 return Err(error);
             }
         };
-        let (packet, beside) = (&view.packet, view.beside());
-        let stored = self.core.handle(now, packet, beside, received, rng);
+        let (packet, body) = (&view.packet, view.body());
+        let stored = self.core.handle(now, packet, body, received, rng);
         if let Some(packet) = stored {
             self.arrived.store(packet, view.payload);
         }
@@ -165,7 +166,7 @@ impl ByteConnection {
         self.core.poll_timeout()
     }
 
-    /// What happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.core.poll_event()
     }
@@ -264,9 +265,9 @@ impl ByteConnection {
                 &self.written.packet(location)[HEADER_BYTES..]
             }
         };
-        let beside = self.core.beside();
+        let body = self.core.body();
         self.single.clear();
-        write(&transmit.packet, beside, payload, dialect, &mut self.single);
+        write(&transmit.packet, body, payload, dialect, &mut self.single);
     }
 
     /// Adds to the stream what the send buffer has room for; gives how much that was: 0 when it is
@@ -361,12 +362,12 @@ impl ByteConnection {
         self.core.close(now);
     }
 
-    /// Gives the connection up at once; the peer hears of it.
+    /// Gives the connection up immediately and sends the peer a shutdown.
     pub fn abort(&mut self) {
         self.core.abort();
     }
 
-    /// Takes what arrived and nobody wants any more.
+    /// Discards arrived data that are not wanted any more.
     pub fn discard(&mut self, now: Time) {
         while self.core.take_message(now).is_some() {}
         self.taken = 0;

@@ -1,6 +1,6 @@
-//! What was written and may have to be sent (again), laid out as it leaves: packets one after the other,
-//! each behind room for its header. So a packet is sent without a copy, and full packets
-//! that leave together lie in one piece, which segmentation offload wants.
+//! The written data that may have to be sent or resent, in the layout of the wire: consecutive packets,
+//! each behind room for its header. So a packet is sent without a copy, and full packets that leave
+//! together lie in one piece, which segmentation offload wants.
 //!
 //! The layout follows the sender's rule: a packet is filled as long as it has not left.
 
@@ -16,7 +16,7 @@ const SPARE: usize = 4;
 /// A packet.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
-    /// Where its payload begins in what the application wrote.
+    /// The beginning of its payload in the application's data.
     offset: u64,
     /// Its chunk, counted from the beginning, and where its header begins there.
     chunk: u64,
@@ -102,7 +102,8 @@ impl Written {
     }
 
     /// The last chunk has room for a full packet, or a new one is added. `coming` bytes are to be
-    /// written in all. Where everything before has left they begin a new chunk rather than being torn.
+    /// written in all. If all data before have left, the new bytes begin a new chunk, so that they are
+    /// not split.
     fn make_room(&mut self, coming: usize) {
         let full = HEADER_BYTES + self.payload;
         let packets = coming.div_ceil(self.payload);
@@ -174,7 +175,7 @@ impl Written {
         self.spare = Vec::new();
     }
 
-    /// Where the packet lies that begins at that offset and leaves for the first time.
+    /// The location of the packet that begins at that offset and leaves for the first time.
     pub(super) fn first_time(&mut self, payload: u16, offset: u64) -> Location {
         self.lay_out(payload);
         // Messages that grew too old were never numbered.
@@ -187,7 +188,7 @@ impl Written {
         slot.location()
     }
 
-    /// Where the packet lies that begins at that offset and has left before.
+    /// The location of the packet that begins at that offset and has left before.
     pub(super) fn again(&self, offset: u64) -> Location {
         let slot = self
             .slots
@@ -304,7 +305,7 @@ mod tests {
         }
         written.write(FULL, &vec![2; 56_400]);
         assert_eq!(written.first_time(FULL, 500).chunk, 1);
-        // What fits is added to the same chunk.
+        // Bytes that fit are added to the same chunk.
         let mut written = Written::default();
         written.write(FULL, &[1; 500]);
         written.first_time(FULL, 0);

@@ -61,13 +61,13 @@ impl Connection {
             Heard::Refused => self.fail(Failure::Refused),
             Heard::Agreed(agreement) => {
                 let dcudp = agreement.peer.dialect == Dialect::Dcudp;
-                // The round trip from the first time that the question was asked: too long where that
-                // was lost, never too short. UDT begins with 100 ms whatever the handshake took.
+                // The round trip since the first request: too long where that was lost, never too
+                // short. UDT begins with 100 ms whatever the handshake took.
                 if let Some(at) = agreement.asked_at.filter(|_| dcudp) {
                     self.rtt.begin(now.saturating_since(at));
                 }
                 self.establish(now, &agreement);
-                // From this a server takes its round trip.
+                // The server measures its round trip by it.
                 self.packets.keep_alive_due = dcudp && agreement.answer.is_none();
             }
         }

@@ -1,5 +1,5 @@
-//! The congestion control of a connection: its controller, the one that takes over where ECN or DCUDP
-//! does not work, and the mode that follows from it (Ye, Mhamdi and Hamdi, section IV). Leaves out the
+//! The congestion control of a connection (Ye, Mhamdi and Hamdi, section IV): its controller, the one
+//! that replaces it where ECN or DCUDP does not work, and the resulting mode. Leaves out the
 //! receiver's side of the modes, which is `modes::Watch`.
 
 use incastle_congestion::{Algorithm, Controller, TransmissionMode};

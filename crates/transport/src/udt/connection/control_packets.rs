@@ -13,7 +13,7 @@ const MAX_ACK2S: usize = 64;
 #[derive(Debug, Clone)]
 pub(super) struct ControlPackets {
     numbering: Numbering,
-    /// How many left.
+    /// The number sent.
     sent: u64,
     received: ControlWindow,
     /// The newest full ACK.

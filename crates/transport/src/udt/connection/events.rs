@@ -1,11 +1,12 @@
-//! What a connection reports to its application. Leaves out the data, which are polled for.
+//! The events that a connection reports to its application. Leaves out the data, which are polled
+//! for.
 
 use std::collections::VecDeque;
 
 /// Why a connection failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
-    /// Nobody answered the handshake.
+    /// No response to the handshake came.
     NoAnswer,
     /// The peer refused: another version or kind of socket, or an impossible packet size.
     Refused,
@@ -19,7 +20,7 @@ pub enum Failure {
     Gone(u64),
 }
 
-/// What the application may want to hear of.
+/// An event for the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// Data can flow.

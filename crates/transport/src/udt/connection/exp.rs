@@ -1,8 +1,9 @@
-//! The period of EXP (draft-gg-udt-03, section 6): it fires after N (4 RTT + RTTVar + SYN), at least a floor; N
-//! counts expirations without a packet from the peer.
+//! The period of EXP (draft-gg-udt-03, section 6): N (4 RTT + RTTVar + SYN), at least a floor. N counts
+//! expirations without a packet from the peer.
 //!
-//! It is set anew by ACKs and NAKs that bring something new, and by anything while nothing is outstanding:
-//! what else a peer sends, or repeats, does not show that our data arrive. Leaves out what an expiry causes.
+//! It restarts on ACKs and NAKs with new content, and on any packet while nothing is outstanding. Other
+//! packets of the peer, or repeated ones, do not show that our data arrive. Leaves out what an expiry
+//! causes.
 
 use incastle_units::{Span, Time};
 
@@ -15,7 +16,7 @@ const MAX_EXP: Span = Span::from_secs(60);
 /// The EXP timer. Its periods are stored: every poll reads them.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Exp {
-    /// From when on the period runs.
+    /// The beginning of the period.
     from: Time,
     /// N.
     count: u32,
@@ -69,8 +70,8 @@ impl Exp {
         }
     }
 
-    /// The timer is set anew: data leave where none were outstanding, an ACK or NAK brought something
-    /// new, or the peer sent anything while nothing is outstanding.
+    /// The timer restarts: data leave where none were outstanding, an ACK or NAK had new content, or
+    /// any packet came while nothing is outstanding.
     pub(super) fn restart(&mut self, now: Time) {
         self.from = now;
     }

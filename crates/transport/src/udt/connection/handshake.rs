@@ -1,10 +1,11 @@
-//! Opening a connection (draft-gg-udt-03, section 4; the library's details): a client asks, returns the
-//! server's cookie and is accepted; two endpoints of a rendezvous send 0 until they hear the other, then
-//! -1 until they hear that, then -2.
+//! Opening a connection (draft-gg-udt-03, section 4; the library's details). A client sends a request,
+//! returns the server's cookie and is accepted. Two endpoints of a rendezvous send 0 until they receive
+//! the other's, then -1 until they receive that, then -2.
 //!
 //! Every repeat is answered. Nothing is believed that does not repeat our own random first number or
-//! come for our own random socket. The client's round trip is measured; the server takes its from the
-//! keep-alive with which a DCUDP client follows at once. Leaves out: a change of the peer's address.
+//! come for our own random socket. The client's round trip is measured; the server's by the
+//! keep-alive that a DCUDP client sends immediately after. Leaves out: a change of the peer's
+//! address.
 
 use incastle_units::Time;
 
@@ -13,7 +14,7 @@ use super::super::listener::Incoming;
 use super::super::sequence::Number;
 use super::super::wire::{Dialect, Extension, Handshake, HandshakeKind, VERSION};
 
-/// Who an endpoint is. Both numbers must be random where peers are not trusted.
+/// An endpoint's identity. Both numbers must be random where peers are not trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     /// Its socket, from 1 to 2^31 - 1: the library delivers to no other.
@@ -45,10 +46,10 @@ impl Asking {
     }
 }
 
-/// What is left of the handshake once there is a connection.
+/// The state of the handshake that an established connection keeps.
 #[derive(Debug, Clone, Copy)]
 struct Answering {
-    /// What a repeated handshake is answered with; a client answers none.
+    /// The response to a repeated handshake; a client has none.
     answer: Option<HandshakeKind>,
     due: bool,
     /// When the answer left, until it was left twice or a packet came back.
@@ -56,10 +57,10 @@ struct Answering {
     sent: u32,
 }
 
-/// Where a connection stands.
+/// The state of a connection.
 #[derive(Debug, Clone, Copy)]
 enum State {
-    /// It asks for a peer.
+    /// It requests a peer.
     Asking(Asking),
     /// A server that is being made.
     Answering,
@@ -69,20 +70,20 @@ enum State {
     Failed,
 }
 
-/// What both endpoints settled on.
+/// The agreement of both endpoints.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Agreement {
     pub(super) peer: Incoming,
-    /// What a repeated handshake is answered with; a client answers none.
+    /// The response to a repeated handshake; a client has none.
     pub(super) answer: Option<HandshakeKind>,
-    /// Whether that leaves at once.
+    /// Whether that leaves immediately.
     pub(super) answer_due: bool,
-    /// When the question that the peer answered was first asked, where that is certain.
+    /// The time of the first request to which the peer responded, where that is certain.
     pub(super) asked_at: Option<Time>,
 }
 
 impl Agreement {
-    /// What a server, or nobody, answers; nothing was asked.
+    /// The response of a server, or none, without a request.
     pub(super) fn unasked(peer: Incoming, answer: Option<HandshakeKind>) -> Self {
         Self {
             peer,
@@ -93,7 +94,7 @@ impl Agreement {
     }
 }
 
-/// What a handshake that arrived leads to.
+/// The result of an arrived handshake.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Heard {
     /// It was taken in.
@@ -126,7 +127,7 @@ impl Peering {
         Self::new(own, Self::ask(now, config, HandshakeKind::Rendezvous))
     }
 
-    /// The agreement follows at once.
+    /// The agreement follows immediately.
     pub(super) fn server(own: Identity) -> Self {
         Self::new(own, State::Answering)
     }
@@ -165,7 +166,7 @@ impl Peering {
         self.peer_socket
     }
 
-    /// How headers are laid out; settled once connected.
+    /// The layout of headers; settled once connected.
     #[inline]
     pub(super) const fn dialect(&self) -> Dialect {
         self.dialect
@@ -388,7 +389,7 @@ impl Peering {
         }
     }
 
-    /// The instant of [`Self::wake`] has come; gives whether nobody has answered for too long.
+    /// The instant of [`Self::wake`] has come; returns whether a response is overdue.
     pub(super) fn on_timer(&mut self, now: Time) -> bool {
         let State::Asking(asking) = &mut self.state else {
             return false;

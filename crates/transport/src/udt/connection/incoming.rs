@@ -1,4 +1,5 @@
-//! What arrives at a connection. What fails a check is counted and has no other effect.
+//! Packets that arrive at a connection. A packet that fails a check is counted and has no other
+//! effect.
 
 use incastle_congestion::{AckSample, CongestionEvent, Controller, Echo, Phase, Reaction};
 use incastle_units::{Bytes, Ecn, Span, Time};
@@ -11,7 +12,9 @@ use super::super::received::Received;
 use super::super::receiver::Fate;
 use super::super::sender::AckKind;
 use super::super::sequence::Number;
-use super::super::wire::{AckReport, Beside, Content, Control, ControlHeader, DataHeader, Packet};
+use super::super::wire::{
+    AckReport, Content, Control, ControlBody, ControlHeader, DataHeader, Packet,
+};
 use super::{Connection, Event};
 
 /// Longer round-trip times are not believed.
@@ -39,19 +42,19 @@ struct News<'a> {
 }
 
 impl Connection {
-    /// A packet arrived, with what lies beside it and the ECN field of its IP packet, or with that and
-    /// its time stamp. Gives the number of a data packet (counted from 0) whose payload is new and must
-    /// be kept, where the application does not read at once.
+    /// A packet arrived, with its body and the ECN field of its IP packet, or with that and its time
+    /// stamp. Returns the number of a data packet (counted from 0) whose payload is new and must be
+    /// kept, where the application does not read immediately.
     pub fn handle(
         &mut self,
         now: Time,
         packet: &Packet,
-        beside: Beside<'_>,
+        body: ControlBody<'_>,
         received: impl Into<Received>,
         rng: &mut dyn Rng,
     ) -> Option<u64> {
         let now = self.clock.advance(now);
-        if let Beside::Handshake(handshake) = beside {
+        if let ControlBody::Handshake(handshake) = body {
             // A peer that has not heard of our socket writes to 0.
             if packet.destination == self.socket() || packet.destination == 0 {
                 self.handle_handshake(now, handshake);
@@ -71,7 +74,7 @@ impl Connection {
         match &packet.content {
             Content::Data(header) => self.handle_data(now, header, received.into()),
             Content::Control(header) => {
-                self.handle_control(now, header, beside, rng);
+                self.handle_control(now, header, body, rng);
                 None
             }
         }
@@ -133,7 +136,7 @@ impl Connection {
         &mut self,
         now: Time,
         header: &ControlHeader,
-        beside: Beside<'_>,
+        body: ControlBody<'_>,
         rng: &mut dyn Rng,
     ) {
         let Some(index) = self.admit(header) else {
@@ -160,7 +163,7 @@ impl Connection {
                 self.handle_ack(now, &ack, rng)
             }
             Control::LightAck { next } => self.handle_light_ack(now, next),
-            Control::Nak => self.handle_nak(now, beside, rng),
+            Control::Nak => self.handle_nak(now, body, rng),
             Control::Shutdown { answers, gone } => self.handle_shutdown(answers, gone),
             Control::Ack2 { number } => self.handle_ack2(now, number),
             Control::Drop {
@@ -264,7 +267,7 @@ impl Connection {
         true
     }
 
-    /// What the peer measured.
+    /// Takes the peer's measurements.
     fn learn(&mut self, report: &AckReport) {
         if (1..=MAX_RTT_US).contains(&report.rtt_us) {
             self.rtt.smooth(Span::from_us(u64::from(report.rtt_us)));
@@ -316,8 +319,8 @@ impl Connection {
         self.follow_mode(now);
     }
 
-    fn handle_nak(&mut self, now: Time, beside: Beside<'_>, rng: &mut dyn Rng) -> bool {
-        let Beside::Losses(losses) = beside else {
+    fn handle_nak(&mut self, now: Time, body: ControlBody<'_>, rng: &mut dyn Rng) -> bool {
+        let ControlBody::Losses(losses) = body else {
             return false;
         };
         self.stats.naks_received += 1;

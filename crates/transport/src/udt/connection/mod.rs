@@ -1,11 +1,11 @@
 //! One endpoint of a UDT or DCUDP connection: joins handshake, congestion control, sender, receiver,
 //! modes, timers, control packets and shutdown.
 //!
-//! Works with typed packets and lengths; the bytes are a layer around it ([`ByteConnection`]).
-//! Call order: [`Connection::handle`], [`Connection::handle_timeout`] or an application call, then
-//! [`Connection::poll_transmit`] until it gives `None` (what a packet needs beside it is in
-//! [`Connection::beside`] until the next call), [`Connection::poll_event`] likewise, and
-//! [`Connection::poll_timeout`] last.
+//! Works with typed packets and lengths; the bytes are a layer around it ([`ByteConnection`]). Call
+//! order: [`Connection::handle`], [`Connection::handle_timeout`] or an application call; then
+//! [`Connection::poll_transmit`] until it returns `None`; then [`Connection::poll_event`] likewise;
+//! [`Connection::poll_timeout`] last. [`Connection::body`] holds the body of the packet polled
+//! last, until the next call.
 //!
 //! Leaves out: changing the peer's address, several paths, probing for the packet size.
 //!
@@ -37,7 +37,7 @@ use super::rtt::Rtt;
 use super::sender::{Sender, SenderSetup};
 use super::sequence::Number;
 use super::stats::Stats;
-use super::wire::{Beside, Dialect, Handshake, HandshakeKind, Losses, NumberRange, Packet};
+use super::wire::{ControlBody, Dialect, Handshake, HandshakeKind, Losses, NumberRange, Packet};
 use crate::pacer::Lags;
 pub use agreement::Identities;
 use control::CongestionControl;
@@ -58,11 +58,11 @@ pub struct Transmit {
     pub ecn: Ecn,
     /// Whether it repeats data that were sent before.
     pub retransmission: bool,
-    /// Of data: where the payload begins in what the application wrote, in bytes.
+    /// For data: the beginning of the payload in the application's data, in bytes.
     pub offset: u64,
 }
 
-/// How a message is sent.
+/// The options of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOptions {
     /// It is given up once this has passed. Absent: never.
@@ -80,7 +80,7 @@ impl Default for MessageOptions {
     }
 }
 
-/// What a packet needs beside its header.
+/// The body of the packet polled last.
 #[derive(Debug, Clone, Default)]
 struct Attachment {
     nak: Vec<NumberRange>,
@@ -129,7 +129,7 @@ pub struct Connection {
     shutdown: Shutdown,
     events: Events,
     stats: Stats,
-    /// Of the packet polled last.
+    /// For the packet polled last.
     attachment: Attachment,
 }
 
@@ -301,7 +301,7 @@ impl Connection {
         self.fail(Failure::Aborted(self.sender.unacknowledged()));
     }
 
-    /// Packets of a stream that the application could take, where it does not read at once.
+    /// Packets of a stream that the application could take, where it does not read immediately.
     pub fn readable(&self) -> u64 {
         self.receiver.readable()
     }
@@ -311,7 +311,7 @@ impl Connection {
         self.receiver.consume(now, packets, &mut self.stats);
     }
 
-    /// The next complete message, where the application does not read at once.
+    /// The next complete message, where the application does not read immediately.
     pub fn next_message(&self) -> Option<MessageRange> {
         self.receiver.next_message()
     }
@@ -346,21 +346,21 @@ impl Connection {
         self.sender.unsent()
     }
 
-    /// What lies beside the packet that was polled last.
-    pub fn beside(&self) -> Beside<'_> {
+    /// The body of the packet that was polled last.
+    pub fn body(&self) -> ControlBody<'_> {
         match &self.attachment.handshake {
-            Some(handshake) => Beside::Handshake(handshake),
-            None if self.attachment.nak.is_empty() => Beside::Nothing,
-            None => Beside::Losses(Losses::typed(&self.attachment.nak)),
+            Some(handshake) => ControlBody::Handshake(handshake),
+            None if self.attachment.nak.is_empty() => ControlBody::Empty,
+            None => ControlBody::Losses(Losses::typed(&self.attachment.nak)),
         }
     }
 
-    /// What happened.
+    /// The next event.
     pub fn poll_event(&mut self) -> Option<Event> {
         self.events.poll()
     }
 
-    /// How headers are laid out; settled once connected.
+    /// The layout of headers; settled once connected.
     pub const fn dialect(&self) -> Dialect {
         self.peering.dialect()
     }

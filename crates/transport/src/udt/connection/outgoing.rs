@@ -1,6 +1,6 @@
-//! What leaves a connection, in this order: handshakes, ACK2s, changes of mode, NAKs, ACKs, drop
-//! requests, keep-alives, the shutdown, data. Control packets are few, and data are sent better once
-//! the peer has them.
+//! The packets of a connection, in the order of sending: handshakes, ACK2s, changes of mode, NAKs,
+//! ACKs, drop requests, keep-alives, the shutdown, data. Control packets are few, and data are sent
+//! better once the peer has them.
 
 use incastle_units::{Ecn, Span, Time};
 use rand_core::Rng;
@@ -12,7 +12,7 @@ use super::super::sequence::Number;
 use super::super::wire::{AckReport, Content, Control, ControlHeader, DataHeader, Packet};
 use super::{Connection, Transmit};
 
-/// Which half of the endpoint sends a control packet: OBS is that half's.
+/// The half of the endpoint that sends a control packet; the packet has that half's OBS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Half {
     Sender,
@@ -56,7 +56,7 @@ impl Connection {
         self.poll_data(now, rng)
     }
 
-    /// Whether a control packet may be due: what [`Self::poll_control`] looks at, all at once.
+    /// Whether a control packet may be due: all conditions of [`Self::poll_control`] in one test.
     #[inline]
     fn has_control(&self, now: Time) -> bool {
         let change = self.peering.speaks_dcudp()

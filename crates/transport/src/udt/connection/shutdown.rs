@@ -1,9 +1,9 @@
-//! The end of a connection: the application closes, what it wrote is delivered as long as it lingers, the
-//! peer hears of it (draft-gg-udt-03, section 4.4), and answers. Leaves out what a failure is.
+//! The end of a connection: the application closes, its data are delivered as long as it lingers, the
+//! peer receives a shutdown (draft-gg-udt-03, section 4.4) and responds. Leaves out what a failure is.
 
 use incastle_units::{Span, Time};
 
-/// What the application has requested.
+/// The application's request to close.
 #[derive(Debug, Clone, Copy)]
 struct Closing {
     /// Until when data are delivered, or NEVER.
@@ -11,7 +11,7 @@ struct Closing {
     sent: bool,
 }
 
-/// How far the end has come.
+/// The progress of the shutdown.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Shutdown {
     closing: Option<Closing>,

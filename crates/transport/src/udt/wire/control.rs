@@ -1,13 +1,14 @@
 //! Control packets: `1 | type (15) | reserved or user type (16)`, additional information, time stamp,
-//! destination, body. DCUDP puts one word before the body, `OBS (1) | control sequence number (31)`,
-//! and ECE and NECT into the reserved field of ACKs. Its OBS-change is UDT's user-defined type.
+//! destination, body. DCUDP inserts one 32-bit word before the body, `OBS (1) | control sequence
+//! number (31)`, and puts ECE and NECT into the reserved field of ACKs. Its OBS-change is UDT's
+//! user-defined type.
 
 use super::data::flag;
 use super::handshake::{BODY_BYTES, Handshake};
 use super::losses::Losses;
 use super::{
-    Beside, Content, DCUDP_CONTROL_BYTES, Dialect, HEADER_BYTES, Number, Packet, View, WireError,
-    put, word,
+    Content, ControlBody, DCUDP_CONTROL_BYTES, Dialect, HEADER_BYTES, Number, Packet, View,
+    WireError, put, word,
 };
 
 const CONTROL: u32 = 1 << 31;
@@ -30,7 +31,7 @@ const USER: u16 = 0x7FFF;
 const OBSERVE_CHANGE: u16 = 1;
 const OBSERVE_CHANGED: u16 = 2;
 
-/// What a full ACK reports. Zero in the last two: not measured, or not reported.
+/// The measurements in a full ACK. Zero in the last two: not measured, or not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct AckReport {
     /// Round-trip time in microseconds.
@@ -45,10 +46,10 @@ pub struct AckReport {
     pub capacity_packets_per_s: u32,
 }
 
-/// A control packet without what lies beside it.
+/// A control packet without its body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
-    /// Its body lies beside.
+    /// Its body is a [`ControlBody::Handshake`].
     Handshake,
     /// The peer lives.
     KeepAlive,
@@ -70,9 +71,9 @@ pub enum Control {
         /// The next packet expected.
         next: Number,
     },
-    /// Its losses lie beside.
+    /// Its body is a [`ControlBody::Losses`].
     Nak,
-    /// Type 4, which nobody uses.
+    /// Type 4, which is unused.
     Warning,
     /// The peer closes.
     Shutdown {
@@ -97,7 +98,7 @@ pub enum Control {
     },
     /// The sender changes its mode to that of the header's OBS. DCUDP only.
     ObserveChange {
-        /// How many changes there were before it.
+        /// The number of changes before it.
         change: u32,
     },
     /// The answer to it. DCUDP only.
@@ -168,16 +169,16 @@ impl ControlHeader {
     }
 
     /// Bytes behind the sixteen of UDT's header.
-    pub(super) fn body_bytes(&self, beside: Beside<'_>, dialect: Dialect) -> usize {
-        let body = match (self.control, beside) {
+    pub(super) fn body_bytes(&self, body: ControlBody<'_>, dialect: Dialect) -> usize {
+        let bytes = match (self.control, body) {
             (Control::Handshake, _) => return BODY_BYTES,
-            (Control::Nak, Beside::Losses(losses)) => losses.wire_bytes(),
+            (Control::Nak, ControlBody::Losses(losses)) => losses.wire_bytes(),
             (Control::Ack { .. }, _) => 24,
             (Control::LightAck { .. }, _) => 4,
             (Control::Drop { .. }, _) => 8,
             _ => 0,
         };
-        body + extra_bytes(dialect)
+        bytes + extra_bytes(dialect)
     }
 }
 
@@ -190,7 +191,7 @@ const fn extra_bytes(dialect: Dialect) -> usize {
 
 pub(super) fn write_body(
     header: &ControlHeader,
-    beside: Beside<'_>,
+    body: ControlBody<'_>,
     dialect: Dialect,
     out: &mut Vec<u8>,
 ) {
@@ -199,13 +200,13 @@ pub(super) fn write_body(
     }
     match header.control {
         Control::Handshake => {
-            let Beside::Handshake(handshake) = beside else {
+            let ControlBody::Handshake(handshake) = body else {
                 panic!("a handshake has a body");
             };
             handshake.write(out);
         }
         Control::Nak => {
-            let Beside::Losses(losses) = beside else {
+            let ControlBody::Losses(losses) = body else {
                 panic!("a NAK has losses");
             };
             losses.write(out);
@@ -287,7 +288,7 @@ fn parse_control(
     let bytes = body.len();
     let wrong = WireError::Body { kind, bytes };
     let number = Number::from_word(information);
-    // The library pads what has no body with one word.
+    // The library pads a packet without a body with one 32-bit word.
     let bare = |control| {
         if bytes == 0 || bytes == 4 {
             Ok(control)

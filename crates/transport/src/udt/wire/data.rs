@@ -15,7 +15,7 @@ pub const fn max_message(dialect: Dialect) -> u32 {
     }
 }
 
-/// Where in its message a packet lies (the bits FF).
+/// A packet's place in its message (the bits FF).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Place {
     /// In between: 00.
@@ -57,7 +57,7 @@ pub struct DataHeader {
     pub sequence: Number,
     /// The message that it belongs to.
     pub message: u32,
-    /// Where in that message it lies.
+    /// Its place in that message.
     pub place: Place,
     /// Whether the message must wait for those before it.
     pub in_order: bool,

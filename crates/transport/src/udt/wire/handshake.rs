@@ -1,10 +1,10 @@
 //! Handshakes: twelve words, as the 4.11 library writes them, and DCUDP's extension in three of them.
 //!
-//! The library's server refuses a handshake of any other length, so the extension stands where nobody
-//! reads: in the last three words of the peer's address, which UDT itself fills for IPv6 alone and then
-//! only shows. A UDT 4 server sends the client's words back, with some replaced. So an extension shows
-//! who wrote it: only an [`Extension::Answer`], or the offer of another socket, comes from one who
-//! understands. Handshakes have UDT's layout in every dialect.
+//! The library's server refuses a handshake of any other length. The extension therefore takes the last
+//! three words of the peer's address, which UDT fills for IPv6 alone and does not use. A UDT 4 server
+//! sends the client's words back, with some replaced. So an extension shows who wrote it: only an
+//! [`Extension::Answer`], or the offer of another socket, comes from one who understands. Handshakes
+//! have UDT's layout in every dialect.
 
 use super::{Number, WireError, word};
 
@@ -19,7 +19,7 @@ const EXTENSION_VERSION: u32 = 1;
 const STREAM: u32 = 1;
 const MESSAGE: u32 = 2;
 
-/// What kind of socket connects.
+/// The type of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum SocketKind {
     /// One stream of bytes in each direction.
@@ -41,7 +41,7 @@ impl SocketKind {
 /// The connection type of a handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HandshakeKind {
-    /// 1: a client asks, or a server hands out a cookie.
+    /// 1: a client's request, or a server's cookie.
     Request,
     /// -1: a client returns the cookie, a server accepts, or a rendezvous has heard of its peer.
     Response,
@@ -119,7 +119,7 @@ impl Extension {
 pub struct Handshake {
     /// UDT's version.
     pub version: u32,
-    /// What kind of socket.
+    /// The type of the socket.
     pub socket_kind: SocketKind,
     /// The number of the first data packet.
     pub first: Number,
@@ -133,8 +133,8 @@ pub struct Handshake {
     pub socket: u32,
     /// The server's cookie, or 0.
     pub cookie: u32,
-    /// The address to which it goes, as UDT writes it. Where there is an extension the last three
-    /// words are 0 here.
+    /// The address to which it goes, as UDT writes it. With an extension the last three words are 0
+    /// here.
     pub peer: [u32; 4],
     /// DCUDP's words, which take the place of the address's last three.
     pub extension: Option<Extension>,

@@ -1,5 +1,5 @@
-//! Loss lists: a number with its top bit set opens a range, the next number closes it
-//! (draft-gg-udt-03, appendix: 2, 6-11, 14 is 0x00000002 0x80000006 0x0000000B 0x0000000E).
+//! Loss lists: a number with its top bit set opens a range, the next number closes it. In the
+//! draft's appendix (draft-gg-udt-03) 2, 6-11, 14 is 0x00000002 0x80000006 0x0000000B 0x0000000E.
 
 use super::{Number, WireError, word};
 

@@ -1,10 +1,10 @@
 //! The wire format of UDT 4 (draft-gg-udt-03, section 3; its handshake is that of the 4.11 library) and
 //! what DCUDP adds to it. Bit by bit in docs/models/dcudp-wire.md.
 //!
-//! A datagram is parsed without copying: its header becomes a typed, `Copy` [`Packet`], what does not
-//! fit there stays in the datagram as [`Beside`] or as payload. Everything that a header can hold is
-//! checked here; what depends on the connection (windows, known numbers) is checked there.
-//! Leaves out: composite messages of user-defined types, which UDT reserves and nobody sends.
+//! A datagram is parsed without copying: its header becomes a typed, `Copy` [`Packet`]; [`ControlBody`] and
+//! payload stay in the datagram. Everything that a header can hold is checked here; what depends on
+//! the connection (windows, known numbers) is checked there. Leaves out: composite messages of
+//! user-defined types, which UDT reserves and does not use.
 
 mod control;
 mod data;
@@ -29,7 +29,7 @@ pub const IP_UDP_BYTES: u32 = 28;
 /// The UDT version that is spoken.
 pub const VERSION: u32 = 4;
 
-/// How headers are laid out: settled by the handshake.
+/// The layout of headers, settled by the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Dialect {
     /// UDT 4.
@@ -56,17 +56,17 @@ const _: () = assert!(size_of::<Packet>() <= 48);
 /// The two kinds of packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Content {
-    /// A data packet; its payload lies beside.
+    /// A data packet, without its payload.
     Data(DataHeader),
     /// A control packet.
     Control(ControlHeader),
 }
 
-/// What belongs to a packet and does not fit into [`Packet`].
+/// The body of a control packet, which does not fit into [`Packet`].
 #[derive(Debug, Clone, Copy)]
-pub enum Beside<'a> {
+pub enum ControlBody<'a> {
     /// Nothing (or a payload, which a connection never looks at).
-    Nothing,
+    Empty,
     /// The losses that a NAK reports.
     Losses(Losses<'a>),
     /// The body of a handshake.
@@ -87,12 +87,12 @@ pub struct View<'a> {
 }
 
 impl View<'_> {
-    /// What lies beside the packet.
-    pub fn beside(&self) -> Beside<'_> {
+    /// The body of the packet.
+    pub fn body(&self) -> ControlBody<'_> {
         match (&self.losses, &self.handshake) {
-            (Some(losses), _) => Beside::Losses(*losses),
-            (None, Some(handshake)) => Beside::Handshake(handshake),
-            (None, None) => Beside::Nothing,
+            (Some(losses), _) => ControlBody::Losses(*losses),
+            (None, Some(handshake)) => ControlBody::Handshake(handshake),
+            (None, None) => ControlBody::Empty,
         }
     }
 }
@@ -182,13 +182,13 @@ pub fn parse(datagram: &[u8], dialect: Dialect) -> Result<View<'_>, WireError> {
     }
 }
 
-/// Writes a packet, with what lies beside it or its payload, to the end of `out`.
+/// Writes a packet, with its body or payload, to the end of `out`.
 ///
 /// Panics where the two do not belong together: a NAK without losses, a payload whose length differs
 /// from the header's.
 pub fn write(
     packet: &Packet,
-    beside: Beside<'_>,
+    body: ControlBody<'_>,
     payload: &[u8],
     dialect: Dialect,
     out: &mut Vec<u8>,
@@ -202,7 +202,7 @@ pub fn write(
         Content::Control(header) => {
             let [first, second] = header.words(dialect);
             put(out, &[first, second, packet.timestamp, packet.destination]);
-            control::write_body(header, beside, dialect, out);
+            control::write_body(header, body, dialect, out);
         }
     }
 }
@@ -220,10 +220,10 @@ pub fn data_header(packet: &Packet, header: &DataHeader, dialect: Dialect) -> [u
 
 impl Packet {
     /// Bytes of UDP payload that the packet takes on the wire.
-    pub fn wire_bytes(&self, beside: Beside<'_>, dialect: Dialect) -> usize {
+    pub fn wire_bytes(&self, body: ControlBody<'_>, dialect: Dialect) -> usize {
         match &self.content {
             Content::Data(header) => HEADER_BYTES + usize::from(header.length),
-            Content::Control(header) => HEADER_BYTES + header.body_bytes(beside, dialect),
+            Content::Control(header) => HEADER_BYTES + header.body_bytes(body, dialect),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Packets of somebody who lies: each is counted and has no other effect.
 
 use incastle_transport::udt::wire::{
-    Beside, Content, Control, DataHeader, Dialect, Packet, Place, parse,
+    Content, Control, ControlBody, DataHeader, Dialect, Packet, Place, parse,
 };
 use incastle_transport::udt::{ByteConnection, Config, Event, Failure, Refused};
 use incastle_units::{Ecn, Span, Time};
@@ -34,7 +34,7 @@ fn an_off_path_shutdown_has_no_effect() {
             for word in [shutdown(false), GONE] {
                 let mut packet = hand.control_packet(word, false);
                 packet.destination = destination;
-                hand.handle(&packet, Beside::Nothing, Ecn::NotEct);
+                hand.handle(&packet, ControlBody::Empty, Ecn::NotEct);
             }
         }
         assert_eq!(refused(&hand).wrong_socket, 10);
@@ -57,7 +57,7 @@ fn a_shutdown_with_an_unbelievable_number_has_no_effect_under_dcudp() {
             content: Content::Control(header),
             ..packet
         };
-        hand.handle(&forged, Beside::Nothing, Ecn::NotEct);
+        hand.handle(&forged, ControlBody::Empty, Ecn::NotEct);
     }
     assert_eq!(refused(&hand).unbelievable_controls, 3);
     assert_eq!(hand.events(), []);
@@ -68,7 +68,7 @@ fn a_repeated_control_packet_has_no_effect_under_dcudp() {
     let mut hand = sending(&dcudp());
     let packet = hand.control_packet(ack(0, 105), false);
     for _ in 0..3 {
-        hand.handle(&packet, Beside::Nothing, Ecn::NotEct);
+        hand.handle(&packet, ControlBody::Empty, Ecn::NotEct);
     }
     assert_eq!(refused(&hand).duplicate_controls, 2);
     assert_eq!(hand.connection.stats().acks_received, 1);

@@ -6,8 +6,8 @@ use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Reaction, Window,
 };
 use incastle_transport::udt::wire::{
-    AckReport, Beside, Content, Control, ControlHeader, DataHeader, Dialect, Extension, Handshake,
-    HandshakeKind, Losses, NumberRange, Packet, Place, SocketKind,
+    AckReport, Content, Control, ControlBody, ControlHeader, DataHeader, Dialect, Extension,
+    Handshake, HandshakeKind, Losses, NumberRange, Packet, Place, SocketKind,
 };
 use incastle_transport::udt::{
     Config, Connection, Event, Identity, Number, Protocol, Received, Transmit,
@@ -153,18 +153,18 @@ impl Hand {
 
     pub(crate) fn handshake(&mut self, handshake: &Handshake) {
         let packet = handshake_packet(SOCKET);
-        let beside = Beside::Handshake(handshake);
-        self.handle(&packet, beside, Ecn::NotEct);
+        let body = ControlBody::Handshake(handshake);
+        self.handle(&packet, body, Ecn::NotEct);
     }
 
     pub(crate) fn handle(
         &mut self,
         packet: &Packet,
-        beside: Beside<'_>,
+        body: ControlBody<'_>,
         received: impl Into<Received>,
     ) {
         self.connection
-            .handle(self.now, packet, beside, received, &mut self.rng);
+            .handle(self.now, packet, body, received, &mut self.rng);
     }
 
     /// Moves on to `us` microseconds after the connection was made, firing timers until then.
@@ -203,8 +203,8 @@ impl Hand {
 
     fn poll_one(&mut self) -> Option<Sent> {
         let transmit = self.connection.poll_transmit(self.now, &mut self.rng)?;
-        let losses = match self.connection.beside() {
-            Beside::Losses(losses) => losses
+        let losses = match self.connection.body() {
+            ControlBody::Losses(losses) => losses
                 .ranges()
                 .map(|range| range.first.word()..=range.last.word())
                 .collect(),
@@ -248,7 +248,7 @@ impl Hand {
     /// The same, with OBS.
     pub(crate) fn observing(&mut self, control: Control, observe: bool) {
         let packet = self.control_packet(control, observe);
-        self.handle(&packet, Beside::Nothing, Ecn::NotEct);
+        self.handle(&packet, ControlBody::Empty, Ecn::NotEct);
     }
 
     /// A control packet of the peer's, numbered in the order of making.
@@ -277,7 +277,11 @@ impl Hand {
         };
         let ranges: Vec<NumberRange> = ranges.iter().map(range).collect();
         let packet = self.control_packet(Control::Nak, false);
-        self.handle(&packet, Beside::Losses(Losses::typed(&ranges)), Ecn::NotEct);
+        self.handle(
+            &packet,
+            ControlBody::Losses(Losses::typed(&ranges)),
+            Ecn::NotEct,
+        );
     }
 
     /// The peer sends a full packet with that number.
@@ -300,7 +304,7 @@ impl Hand {
             destination: SOCKET,
             content: Content::Data(header),
         };
-        self.handle(&packet, Beside::Nothing, received);
+        self.handle(&packet, ControlBody::Empty, received);
     }
 
     pub(crate) fn events(&mut self) -> Vec<Event> {

@@ -1,7 +1,7 @@
 //! Handshakes of somebody who lies: tiny packets, impossible windows, replayed cookies, floods.
 
 use incastle_transport::udt::wire::{
-    Beside, Dialect, Extension, Handshake, HandshakeKind, SocketKind, write,
+    ControlBody, Dialect, Extension, Handshake, HandshakeKind, SocketKind, write,
 };
 use incastle_transport::udt::{Answer, Connection, Event, Identity, Listener, PeerAddress};
 use incastle_units::{Ecn, Span, Time};
@@ -208,14 +208,14 @@ fn nothing_is_amplified_before_the_cookie_returns() {
                 ..request(kind, 3)
             };
             let mut inward = Vec::new();
-            let beside = Beside::Handshake(&asked);
-            write(&handshake_packet(0), beside, &[], Dialect::Udt, &mut inward);
+            let body = ControlBody::Handshake(&asked);
+            write(&handshake_packet(0), body, &[], Dialect::Udt, &mut inward);
             let answer = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &asked);
             if let Answer::Reply(packet, reply) = answer {
                 let mut outward = Vec::new();
                 write(
                     &packet,
-                    Beside::Handshake(&reply),
+                    ControlBody::Handshake(&reply),
                     &[],
                     Dialect::Udt,
                     &mut outward,
@@ -273,7 +273,7 @@ fn a_server_answers_an_offer_and_nothing_else() {
             .poll_transmit(Time::ZERO, &mut rng)
             .expect("an answer");
         assert_eq!(sent.packet.destination, PEER);
-        let Beside::Handshake(said) = server.beside() else {
+        let ControlBody::Handshake(said) = server.body() else {
             panic!("a handshake");
         };
         assert_eq!(
@@ -299,7 +299,7 @@ fn a_rendezvous_does_not_meet_itself() {
         end.handle(
             Time::ZERO,
             &packet,
-            Beside::Handshake(&own),
+            ControlBody::Handshake(&own),
             Ecn::NotEct,
             &mut rng,
         );
@@ -329,7 +329,7 @@ fn words_that_cross_in_a_rendezvous_are_no_round_trip() {
             end.handle(
                 now,
                 &packet,
-                Beside::Handshake(&said),
+                ControlBody::Handshake(&said),
                 Ecn::NotEct,
                 &mut rng,
             );

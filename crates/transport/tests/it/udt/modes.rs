@@ -273,7 +273,7 @@ fn acks_from_before_do_not_end_what_a_loss_has_begun() {
     let early = hand.control_packet(ack_with(3, 103, 10_000, false), false);
     let answer = hand.control_packet(Control::ObserveChanged { change: 1 }, true);
     let late = hand.control_packet(ack_with(4, 103, 10_000, false), false);
-    let nothing = incastle_transport::udt::wire::Beside::Nothing;
+    let nothing = incastle_transport::udt::wire::ControlBody::Empty;
     hand.handle(&answer, nothing, Ecn::NotEct);
     hand.handle(&early, nothing, Ecn::NotEct);
     assert!(hand.connection.in_congestion_mode());

@@ -374,8 +374,8 @@ impl Net {
         match listener.handle(now, CLIENT, &packet, &handshake) {
             Answer::Reply(packet, handshake) => {
                 let mut out = Vec::new();
-                let beside = incastle_transport::udt::wire::Beside::Handshake(&handshake);
-                incastle_transport::udt::wire::write(&packet, beside, &[], Dialect::Udt, &mut out);
+                let body = incastle_transport::udt::wire::ControlBody::Handshake(&handshake);
+                incastle_transport::udt::wire::write(&packet, body, &[], Dialect::Udt, &mut out);
                 assert!(out.len() <= datagram.len(), "no amplification");
                 self.send(side, out, Ecn::NotEct);
             }

@@ -1,9 +1,9 @@
 //! The wire format: the specification's examples, every field there and back, and arbitrary bytes.
 
 use incastle_transport::udt::wire::{
-    AckReport, Beside, Content, Control, ControlHeader, DataHeader, Dialect, Extension, Handshake,
-    HandshakeKind, Losses, NumberRange, Packet, Place, SocketKind, View, WIRE_ERRORS, WireError,
-    destination, max_message, parse, write,
+    AckReport, Content, Control, ControlBody, ControlHeader, DataHeader, Dialect, Extension,
+    Handshake, HandshakeKind, Losses, NumberRange, Packet, Place, SocketKind, View, WIRE_ERRORS,
+    WireError, destination, max_message, parse, write,
 };
 use incastle_transport::udt::{MAX_SEQUENCE, Number};
 use proptest::prelude::*;
@@ -34,16 +34,16 @@ fn packet(content: Content) -> Packet {
     }
 }
 
-fn written(packet: &Packet, beside: Beside<'_>, dialect: Dialect) -> Vec<u8> {
+fn written(packet: &Packet, body: ControlBody<'_>, dialect: Dialect) -> Vec<u8> {
     let mut out = Vec::new();
-    write(packet, beside, &[], dialect, &mut out);
-    assert_eq!(out.len(), packet.wire_bytes(beside, dialect));
+    write(packet, body, &[], dialect, &mut out);
+    assert_eq!(out.len(), packet.wire_bytes(body, dialect));
     out
 }
 
 /// The words that a control packet without anything beside it takes under UDT.
 fn words(of: Control) -> Vec<u32> {
-    let out = written(&control(of), Beside::Nothing, Dialect::Udt);
+    let out = written(&control(of), ControlBody::Empty, Dialect::Udt);
     let word = |four: &[u8]| u32::from_be_bytes(four.try_into().expect("four bytes"));
     out.chunks(4).map(word).collect()
 }
@@ -54,8 +54,8 @@ fn the_loss_list_of_the_specification() {
         first: number(first),
         last: number(last),
     });
-    let beside = Beside::Losses(Losses::typed(&ranges));
-    let out = written(&control(Control::Nak), beside, Dialect::Udt);
+    let body = ControlBody::Losses(Losses::typed(&ranges));
+    let out = written(&control(Control::Nak), body, Dialect::Udt);
     let body = bytes(&[0x0000_0002, 0x8000_0006, 0x0000_000B, 0x0000_000E]);
     assert_eq!(out[..4], [0x80, 0x03, 0, 0]);
     assert_eq!(out[16..], body);
@@ -113,13 +113,13 @@ fn dcudps_control_packets_have_their_number_and_bits() {
     };
     let out = written(
         &header(Control::ObserveChange { change: 7 }),
-        Beside::Nothing,
+        ControlBody::Empty,
         Dialect::Dcudp,
     );
     let expected = [0xFFFF_0001, 7, 0x0102_0304, 0x0506_0708, 0x8000_1234];
     assert_eq!(out, bytes(&expected));
     let changed = header(Control::ObserveChanged { change: 7 });
-    let out = written(&changed, Beside::Nothing, Dialect::Dcudp);
+    let out = written(&changed, ControlBody::Empty, Dialect::Dcudp);
     assert_eq!(out[..4], [0xFF, 0xFF, 0, 2]);
     // ECE is the top bit of an ACK's reserved field, NECT the next.
     for (ece, not_ect, bits) in [(true, false, 0x80), (false, true, 0x40), (true, true, 0xC0)] {
@@ -130,7 +130,7 @@ fn dcudps_control_packets_have_their_number_and_bits() {
             not_ect,
             report: AckReport::default(),
         });
-        let out = written(&ack, Beside::Nothing, Dialect::Dcudp);
+        let out = written(&ack, ControlBody::Empty, Dialect::Dcudp);
         assert_eq!(out[..4], [0x80, 0x02, bits, 0]);
         assert_eq!(parse(&out, Dialect::Dcudp).map(|view| view.packet), Ok(ack));
     }
@@ -166,7 +166,7 @@ fn the_page_has_right_examples() {
         header(100_000, 42, 102, ack),
         header(100_052, 7, 109, change),
     ] {
-        let out = written(&packet, Beside::Nothing, Dialect::Dcudp);
+        let out = written(&packet, ControlBody::Empty, Dialect::Dcudp);
         for line in [&out[..16], &out[16..20]]
             .into_iter()
             .chain(out[20..].chunks(16))
@@ -194,7 +194,7 @@ fn data_headers_have_the_bits_of_the_specification() {
         let mut out = Vec::new();
         write(
             &packet(Content::Data(header)),
-            Beside::Nothing,
+            ControlBody::Empty,
             b"x",
             dialect,
             &mut out,
@@ -234,7 +234,7 @@ fn handshake() -> Handshake {
 fn a_handshake_has_the_librarys_twelve_words() {
     let out = written(
         &control(Control::Handshake),
-        Beside::Handshake(&handshake()),
+        ControlBody::Handshake(&handshake()),
         Dialect::Udt,
     );
     let head = [0x8000_0000, 0, 0x0102_0304, 0x0506_0708];
@@ -251,16 +251,16 @@ fn a_handshake_has_the_librarys_twelve_words() {
             kind,
             ..handshake()
         };
-        let beside = Beside::Handshake(&handshake);
-        let out = written(&control(Control::Handshake), beside, Dialect::Udt);
+        let body = ControlBody::Handshake(&handshake);
+        let out = written(&control(Control::Handshake), body, Dialect::Udt);
         assert_eq!(out[36..40], i32::to_be_bytes(code));
     }
     let messages = Handshake {
         socket_kind: SocketKind::Message,
         ..handshake()
     };
-    let beside = Beside::Handshake(&messages);
-    let out = written(&control(Control::Handshake), beside, Dialect::Udt);
+    let body = ControlBody::Handshake(&messages);
+    let out = written(&control(Control::Handshake), body, Dialect::Udt);
     assert_eq!(out[20..24], [0, 0, 0, 2]);
 }
 
@@ -272,8 +272,8 @@ fn an_extension_takes_three_words_of_the_address_and_no_room() {
         extension: Some(offer),
         ..handshake()
     };
-    let beside = Beside::Handshake(&with);
-    let mut out = written(&control(Control::Handshake), beside, Dialect::Udt);
+    let body = ControlBody::Handshake(&with);
+    let mut out = written(&control(Control::Handshake), body, Dialect::Udt);
     // The library takes a body of 48 bytes and no other.
     assert_eq!(out.len(), 16 + 48);
     assert_eq!(out[48..], bytes(&[1, 0x4443_5544, 0x0001_0001, 9]));
@@ -490,7 +490,7 @@ proptest! {
     ) {
         let header = ControlHeader { observe, number: number(own), control };
         let packet = Packet { timestamp, destination, content: Content::Control(header) };
-        let out = written(&packet, Beside::Nothing, Dialect::Dcudp);
+        let out = written(&packet, ControlBody::Empty, Dialect::Dcudp);
         let view = parse(&out, Dialect::Dcudp);
         prop_assert_eq!(view.map(|view| view.packet), Ok(packet));
     }
@@ -500,7 +500,7 @@ proptest! {
         let payload = vec![fill; usize::from(header.length)];
         let packet = Packet { timestamp, destination, content: Content::Data(header) };
         let mut out = Vec::new();
-        write(&packet, Beside::Nothing, &payload, Dialect::Dcudp, &mut out);
+        write(&packet, ControlBody::Empty, &payload, Dialect::Dcudp, &mut out);
         let view = parse(&out, Dialect::Dcudp).expect("a data packet");
         prop_assert_eq!(view.packet, packet);
         prop_assert_eq!(view.payload, &payload[..]);
@@ -509,7 +509,7 @@ proptest! {
     #[test]
     fn handshakes_come_back(handshake in any_handshake()) {
         let packet = control(Control::Handshake);
-        let out = written(&packet, Beside::Handshake(&handshake), Dialect::Udt);
+        let out = written(&packet, ControlBody::Handshake(&handshake), Dialect::Udt);
         let view = parse(&out, Dialect::Dcudp).expect("a handshake");
         prop_assert_eq!(view.handshake, Some(handshake));
     }
@@ -525,7 +525,7 @@ proptest! {
         let ranges: Vec<NumberRange> = list.into_iter().map(range).collect();
         for dialect in DIALECTS {
             let losses = Losses::typed(&ranges);
-            let out = written(&control(Control::Nak), Beside::Losses(losses), dialect);
+            let out = written(&control(Control::Nak), ControlBody::Losses(losses), dialect);
             let view = parse(&out, dialect).expect("a NAK");
             prop_assert!(view.losses.expect("losses").ranges().eq(ranges.iter().copied()));
         }
@@ -543,7 +543,7 @@ proptest! {
             match parse(&datagram, dialect) {
                 Ok(view) => {
                     let mut out = Vec::new();
-                    write(&view.packet, view.beside(), view.payload, dialect, &mut out);
+                    write(&view.packet, view.body(), view.payload, dialect, &mut out);
                     let again = parse(&out, dialect).expect("what was written");
                     prop_assert_eq!(read_all(&view), read_all(&again));
                 }

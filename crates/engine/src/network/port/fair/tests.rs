@@ -66,10 +66,11 @@ fn pushed_out(queue: &mut FairQueue, flow: u32, limit: u64, size: u16) -> Vec<(u
 
 #[test]
 fn the_deficit_is_carried_from_round_to_round() {
-    // Quantum 500. Round 1: flow 1 may 500, sends 200, keeps 300 (750 is too much); flow 2 may
-    // 500, sends 500; flow 3 may 500, sends nothing, keeps 500. Round 2: flow 1 may 800, sends
-    // 750, keeps 50 (60 is too much); flow 2 sends 500 and is done; flow 3 may 1000, sends 600,
-    // keeps 400. Round 3: flow 1 may 550, sends 60 and is done; flow 3 may 900, sends 900.
+    // Quantum 500. Round 1: flow 1 may send 500, sends 200, keeps 300 (750 is too much). Flow 2 may
+    // send 500 and does. Flow 3 may send 500, sends nothing, keeps 500. Round 2: flow 1 may send
+    // 800, sends 750, keeps 50 (60 is too much). Flow 2 sends 500 and is done. Flow 3 may send
+    // 1000, sends 600, keeps 400. Round 3: flow 1 may 550, sends 60 and is done; flow 3 may 900,
+    // sends 900.
     let waiting = [
         (1, 200),
         (1, 750),
@@ -95,7 +96,7 @@ fn the_deficit_is_carried_from_round_to_round() {
 #[test]
 fn an_idle_flow_loses_its_deficit() {
     // Flow 1 sends 100 of 1000 and is silent: the 900 left are gone. When it comes again it is
-    // behind flow 2, and has 1000, not 1900, for its three packets of 600: one in the first turn,
+    // behind flow 2. It has 1000, not 1900, for its three packets of 600: one in the first turn,
     // two in the next, with the 400 that were left.
     let (mut queue, mut line) = queue_of(1_000, &[(1, 100), (2, 1_000), (2, 1_000), (2, 1_000)]);
     for _ in 0..2 {
