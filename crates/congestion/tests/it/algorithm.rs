@@ -1,4 +1,4 @@
-//! The list of algorithms hands every call to the one inside.
+//! The list of algorithms passes every call to the one inside.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,7 +10,7 @@ use incastle_units::{Bytes, Rate, Time};
 
 use crate::support::{Sender, sample};
 
-/// Notes which of its methods are called, and answers what nobody else does.
+/// Records which of its methods are called, and returns values unlike the defaults.
 struct Spy(Arc<Mutex<Vec<&'static str>>>);
 
 impl Spy {

@@ -67,8 +67,8 @@ fn a_reaction_keeps_seven_tenths_of_the_flight() {
     assert_eq!(cwnd(&control), 70 * MSS);
 }
 
-/// Loses at 100 segments, then takes the first ACK of the stage at t = 0: the cubic starts at
-/// 70 segments, and Reno's estimate, 70 + 0.529412 / 70 = 70.007563, is above it.
+/// Loses at 100 segments, then takes the first ACK of the stage at t = 0. The cubic starts at 70
+/// segments; Reno's estimate, 70 + 0.529412 / 70 = 70.007563, is above it.
 fn after_a_loss_at_100() -> (Sender, Cubic) {
     let (mut sender, mut control) = at(100, Span::from_ms(100));
     sender.lose(&mut control);
@@ -192,7 +192,7 @@ fn a_loss_right_at_the_plateau_leaves_it_there() {
     sender.send(&mut control, 70 * MSS);
     sender.ack(&mut control, 1, Echo::Clear);
     assert_eq!(cwnd(&control), 70 * MSS);
-    // Section 4.7: only cwnd < W_max gives way. Of 69,999 bytes in flight 48,999 are left.
+    // Section 4.7: only cwnd < W_max gives way. 48,999 of the 69,999 bytes in flight are left.
     sender.lose(&mut control);
     assert_eq!(cwnd(&control), 48_999);
     sender.send(&mut control, 1000 * MSS);

@@ -39,7 +39,7 @@ fn the_defaults_are_those_of_rfc_8257() {
 #[test]
 fn a_window_in_which_nothing_was_acknowledged_has_no_fraction() {
     let (mut sender, mut control) = starting_at(0.5);
-    // Beyond the first window's end, 0, with nothing acknowledged: 0 / 0 tells nothing.
+    // Beyond the first window's end, 0, with nothing acknowledged: 0 / 0 has no value.
     sender.snd_una = 1;
     control.on_ack(&mut sender.cx(), &sample(0, Echo::Clear));
     assert_eq!(alpha(&control), 0.5);
@@ -95,7 +95,7 @@ fn the_fraction_counts_bytes_not_acks() {
 fn a_mark_cuts_by_half_of_alpha_once_per_window() {
     let (mut sender, mut control) = starting_at(0.5);
     sender.send(&mut control, 10 * MSS);
-    // The first ACK ends the first window with F = 1: alpha = 15/16 x 0.5 + 1/16 = 0.53125; then
+    // The first ACK ends the first window with F = 1: alpha = 15/16 x 0.5 + 1/16 = 0.53125. Then
     // the reaction: 10,000 (1 - 0.265625) = 7343.75, and ssthresh the same.
     assert_eq!(
         sender.ack(&mut control, MSS, Echo::Congestion),

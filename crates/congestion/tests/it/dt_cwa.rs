@@ -60,7 +60,7 @@ fn the_defaults_are_those_of_the_paper() {
 fn each_echo_takes_its_share_and_the_end_of_the_episode_gives_back() {
     let (mut sender, mut control) = after_slow_start(CwaReaction::Subtract);
     // The first notification finds a = 11 outstanding: 11000 - 9000/11 = 10181.8, the division
-    // rounded down. Slow start is over, CWR asked for.
+    // rounded down. Slow start is over, CWR requested.
     assert_eq!(marked(&mut sender, &mut control, 1), Reaction::Reduced);
     assert_eq!((cwnd(&control), ssthresh(&control)), (10_182, Some(10_182)));
     // An ACK of two segments takes twice as much, 18000/11 = 1636.4, and no CWR.
@@ -84,7 +84,7 @@ fn each_echo_takes_its_share_and_the_end_of_the_episode_gives_back() {
 fn full_marking_takes_the_whole_spread_and_gives_a_fifth_back() {
     let (mut sender, mut control) = after_slow_start(CwaReaction::Subtract);
     // F = 1: eleven echoes take 11 x floor(9000 / 11) = 11 x 818 = 8998, to CW_min but for the
-    // rounding; the last one ends the episode: 2002 + 1800 = 3802.
+    // rounding. The last one ends the episode: 2002 + 1800 = 3802.
     for left in (1..=11).rev() {
         let first = left == 11;
         let reaction = marked(&mut sender, &mut control, 1);
@@ -134,8 +134,8 @@ fn extremes_begin_anew_after_an_episode() {
         marked(&mut sender, &mut control, 1);
     }
     assert_eq!(cwnd(&control), 3802);
-    // Under marks without end the window has not moved since: a spread of 0, nothing taken or
-    // given back, but an episode (with CWR) all the same.
+    // Under marks without end the window has not moved since. The spread is 0, nothing is taken or
+    // given back, but it is an episode (with CWR) all the same.
     sender.send(&mut control, 4 * MSS);
     assert_eq!(marked(&mut sender, &mut control, 1), Reaction::Reduced);
     for _ in 0..3 {
@@ -183,8 +183,8 @@ fn after_two_episodes(extremes: CwaExtremes) -> u64 {
 fn the_time_of_the_extremes_is_a_setting() {
     // Since the end of the first episode: 3802 - 3802, nothing.
     assert_eq!(after_two_episodes(CwaExtremes::Episode), 3802);
-    // Since its first notification: from 11000 down to 2002, a spread of 8998: the first step of
-    // 8998 / 4 leads to the floor already. + 0.2 x 8998 = 1799.6.
+    // Since its first notification: from 11000 down to 2002, a spread of 8998. The first step of
+    // 8998 / 4 reaches the floor. Then + 0.2 x 8998 = 1799.6.
     assert_eq!(after_two_episodes(CwaExtremes::Notification), 3799);
     // Since the start: the initial window of 2000 is the least, a spread of 9000.
     assert_eq!(after_two_episodes(CwaExtremes::Loss), 3800);
@@ -210,7 +210,7 @@ fn a_loss_begins_all_extremes_anew() {
         sender.ack(&mut control, 11 * MSS, Echo::Clear);
         let window = cwnd(&control);
         sender.send(&mut control, 5 * MSS);
-        // What has grown since the loss: one segment, the most that an ACK gives beyond ssthresh.
+        // The growth since the loss: one segment, the most that an ACK gives beyond ssthresh.
         assert_eq!(window, 6500);
         marked(&mut sender, &mut control, 1);
         // A spread of 1000, five outstanding.
@@ -240,7 +240,7 @@ fn the_printed_equation_falls_to_the_floor_at_once() {
 fn the_printed_equation_can_widen_a_small_window() {
     let (mut sender, mut control) = (Sender::default(), DtCwa::new(config(CwaReaction::Printed)));
     // 20 segments at a window of 22, of which only two are outstanding: (22 - 2) / 2 - 22 < 0, the
-    // floor of 2; the next echo: 10 - 2 = 8 segments. It ends the episode: + 0.2 x 20.
+    // floor of 2. The next echo: 10 - 2 = 8 segments. It ends the episode: + 0.2 x 20.
     sender.send(&mut control, 22 * MSS);
     for _ in 0..20 {
         sender.ack(&mut control, MSS, Echo::Clear);

@@ -13,7 +13,7 @@ use crate::support::{Sender, cwnd, ssthresh};
 
 const MSS: u64 = 1460;
 
-/// What may happen to a connection, in the order of the wire or out of it.
+/// An operation on a connection, in the order of the wire or out of it.
 #[derive(Debug, Clone)]
 enum Operation {
     Send {
@@ -54,7 +54,7 @@ fn operation() -> impl Strategy<Value = Operation> {
     ]
 }
 
-/// What the algorithms of one case have in common.
+/// The settings that the algorithms of one case share.
 #[derive(Debug, Clone, Copy)]
 struct Settings {
     window: NewRenoConfig,
@@ -136,7 +136,7 @@ struct WindowStep {
 }
 
 impl Episodes {
-    /// What the end of an episode gives to the window, if this SND.UNA ends it.
+    /// The window's increase at the end of an episode, if this SND.UNA ends it.
     fn end(&mut self, snd_una: u64, window: u64) -> u64 {
         let Some((_, spread)) = self.open.take_if(|(until, _)| snd_una >= *until) else {
             return 0;
@@ -286,8 +286,8 @@ impl Run {
         if ack.phase == Phase::Recovery || ack.limited_by == LimitedBy::Application {
             assert_eq!(after, before, "no growth");
         }
-        // Slow start adds at most two segments, Reno one, CUBIC half of the window per window, with
-        // the fraction of a byte that it keeps: below (before + 1) x 1.5.
+        // Slow start adds at most two segments, Reno one, CUBIC half of the window per window. With
+        // the fraction of a byte that it keeps the sum is below (before + 1) x 1.5.
         assert!(after - before <= (2 * MSS).max(before / 2 + 2));
     }
 

@@ -14,8 +14,8 @@ fn config() -> NewRenoConfig {
     NewRenoConfig::new(Bytes::new(MSS))
 }
 
-/// A controller in congestion avoidance with a window of `segments`, all of them outstanding: a loss
-/// of twice the flight put it there, and everything of that time is acknowledged.
+/// A controller in congestion avoidance with a window of `segments`, all of them outstanding. It is
+/// there after a loss at twice the flight, whose data are all acknowledged.
 fn avoiding(segments: u64) -> (Sender, NewReno) {
     let mut control = NewReno::new(NewRenoConfig {
         initial_window: Bytes::new(2 * segments * MSS),
@@ -134,7 +134,7 @@ fn congestion_avoidance_adds_a_segment_per_window_spread_over_its_acks() {
     sender.ack(&mut control, MSS, Echo::Clear);
     assert_eq!(cwnd(&control), 10_297);
     // Seven more ACKs add 97, 96, 95, 95, 93, 93 and 92: a little less than a segment in all, since
-    // the window grows under way.
+    // the window grows meanwhile.
     for _ in 0..7 {
         sender.ack(&mut control, MSS, Echo::Clear);
     }

@@ -1,5 +1,5 @@
-//! The trajectories of the controllers: unchanged to the last digit, and where theory says something
-//! about one flow, as theory says.
+//! The trajectories of the controllers: unchanged to the last digit, and in agreement with the
+//! theory of one flow, where there is one.
 
 use incastle_congestion::{Algorithm, Dctcp, DctcpConfig};
 use incastle_units::{Bytes, Span, Time};
@@ -32,8 +32,8 @@ fn exact_alpha(w: f64) -> f64 {
     low
 }
 
-/// What one period of the sawtooth looks like, averaged: greatest queue, amplitude in packets, period
-/// in seconds, alpha.
+/// The average period of the sawtooth: greatest queue, amplitude in packets, period in seconds,
+/// alpha.
 struct Sawtooth {
     q_max: u64,
     amplitude: f64,
@@ -112,8 +112,8 @@ fn one_dctcp_flow_has_the_sawtooth_of_the_theory() {
 }
 
 /// RFC 8257, section 3.3, counted from the packets: an observation window ends with the first ACK
-/// beyond what had been sent when it began; then alpha <- (1 - g) alpha + g F, g = 1/16, where F of the
-/// packets that it acknowledged had found more than K packets waiting.
+/// beyond the data sent when it began. Then alpha <- (1 - g) alpha + g F, g = 1/16. F is the fraction
+/// of the packets acknowledged that had found more than K packets waiting.
 #[test]
 fn alpha_follows_the_marks_of_each_window_along_its_trajectory() {
     for k in [40_u64, 65] {

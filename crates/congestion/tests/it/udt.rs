@@ -56,7 +56,7 @@ fn paced(receiving_rate: u64) -> (Sender, Udt) {
 fn slow_start_has_a_window_and_no_pace() {
     let (mut sender, mut control) = (Sender::default(), udt());
     assert_eq!((cwnd(&control), control.pacing()), (16 * PS, None));
-    // One packet more for each that was acknowledged, at once.
+    // One packet more for each that was acknowledged, immediately.
     acknowledge(&mut sender, &mut control, 4);
     acknowledge(&mut sender, &mut control, 20);
     assert_eq!((cwnd(&control), control.pacing()), (40 * PS, None));
@@ -69,9 +69,9 @@ fn the_first_nak_ends_slow_start_at_the_receiving_rate() {
     let (mut sender, mut control) = paced(50_000);
     assert_eq!(control.pacing(), Some(packets(50_000)));
     assert_eq!(control.state().rate, Some(packets(50_000)));
-    // A full ACK one SYN later: cwnd = 50,000 (0.1 + 0.01) + 16 = 5516 packets.
-    // B - C = 83,333 - 50,000 packets/s = 4e8 bit/s; 10^9 x 1.5e-6 / 1500 = 1 packet per SYN:
-    // SND = 20 us x 10,000 / (20 x 1 + 10,000) = 19.96008 us, 50,100 packets/s.
+    // A full ACK one SYN later: cwnd = 50,000 (0.1 + 0.01) + 16 = 5516 packets. B - C = 83,333 -
+    // 50,000 packets/s = 4e8 bit/s. Hence 10^9 x 1.5e-6 / 1500 = 1 packet per SYN: SND = 20 us x
+    // 10,000 / (20 x 1 + 10,000) = 19.96008 us, 50,100 packets/s.
     sender.capacity = Some(Rate::from_bits_per_second(1_000_000_000));
     sender.now = Time::ZERO + SYN;
     acknowledge(&mut sender, &mut control, 1);
@@ -188,8 +188,8 @@ fn the_step_goes_by_powers_of_ten_of_the_spare_capacity() {
 #[test]
 fn there_is_one_step_per_syn_however_many_acks_come() {
     let (mut sender, mut control) = paced(1000);
-    // 100 ACKs in each of ten SYNs, all of the last one included: 0.01 packets per SYN, one packet per
-    // second more for each step, the first at once.
+    // 100 ACKs in each of ten SYNs, all of the last one included: 0.01 packets per SYN. Each step adds
+    // one packet per second, the first immediately.
     for ack in 0..=1000_u64 {
         sender.now = Time::ZERO + Span::from_us(100 * ack);
         acknowledge(&mut sender, &mut control, 1);
@@ -226,8 +226,8 @@ fn without_a_receiving_rate_the_window_stays() {
     assert!((rate(&control) - 1002.0).abs() < 1e-3);
 }
 
-/// Which of `count` NAKs for old packets decreased, counted from the NAK that opened the period, the
-/// first; and how often the rate was divided by 1.125.
+/// The indices of the `count` NAKs for old packets that decreased, counted from the NAK that opened
+/// the period; and the number of divisions of the rate by 1.125.
 fn decreases(sender: &mut Sender, control: &mut Udt, count: usize) -> (Vec<usize>, i32) {
     let before = rate(control);
     let decreased = (2..2 + count)
@@ -279,7 +279,7 @@ fn a_period_begins_beyond_the_packets_sent_at_the_last_decrease() {
         assert_eq!(reaction == Reaction::Reduced, rate(&control) < before);
         reaction
     };
-    // Eight NAKs make AvgNAK = 1 again, so that DecRandom = 1: the period alone tells what decreases.
+    // Eight NAKs make AvgNAK = 1 again, so that DecRandom = 1: the period alone decides on decreases.
     // 0 to 99 were sent. Six decreases, then none of this period.
     for largest in [99, 0, 99, 50, 99, 99] {
         assert_eq!(naks(100, largest), Reaction::Reduced);
@@ -323,8 +323,8 @@ fn packets_have_a_size() {
     });
 }
 
-/// 90 % of an idle path's capacity L take 7.5 s, whatever L. From nothing up to 0.9 L = 9 10^(e-1) bit/s the spare capacity asks for 10^e 1.5e-6 / 1500 packets per SYN, that is for
-/// 1.2 10^(e-3) bit/s: 750 SYN.
+/// 90 % of an idle path's capacity L take 7.5 s, whatever L. From 0 up to 0.9 L = 9 10^(e-1) bit/s the spare capacity gives 10^e 1.5e-6 / 1500 packets per SYN, that is 1.2 10^(e-3)
+/// bit/s: 750 SYN.
 #[test]
 fn nine_tenths_of_any_capacity_take_seven_and_a_half_seconds() {
     for exponent in 8..=11 {
@@ -365,14 +365,14 @@ fn the_sawtooth_lies_between_the_capacity_and_eight_ninths() {
     let most = seen.iter().copied().fold(0.0, f64::max);
     assert!((least - 8.0 / 9.0).abs() < 1e-4, "{least}");
     assert!((most - 1.0).abs() < 1e-3, "{most}");
-    // In fractions of L, per SYN: one packet from 0.8889 to 0.9 is 1.2e-3, 9.3 SYN; 0.1 from 0.9 to
-    // 0.99, 750 SYN; then 0.01 (1.2e-5) up to 1, 833 SYN.
+    // In fractions of L, per SYN: one packet from 0.8889 to 0.9 is 1.2e-3, 9.3 SYN. From 0.9 to
+    // 0.99 it is 0.1, 750 SYN; then 0.01 (1.2e-5) up to 1, 833 SYN.
     let mean = seen.iter().sum::<f64>() / seen.len() as f64;
     let expected = (9.3 * 0.8944 + 750.0 * 0.945 + 833.0 * 0.995) / (9.3 + 750.0 + 833.0);
     assert!((mean - expected).abs() < 2e-3, "{mean} {expected}");
 }
 
-/// What may happen to a connection, in any order.
+/// An operation on a connection, in any order.
 #[derive(Debug, Clone)]
 enum Operation {
     Send(u64),
@@ -512,7 +512,7 @@ impl Run {
 
 proptest! {
     /// Any sequence of operations, with any draw: a window of at least 16 packets, a finite rate of at
-    /// least a packet per second, decreases by NAKs alone and five more per period at most.
+    /// least a packet per second. Only NAKs decrease it, and at most five more times per period.
     #[test]
     fn any_sequence_keeps_the_invariants(
         operations in prop::collection::vec(operation(), 1..400),

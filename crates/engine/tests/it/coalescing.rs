@@ -1,7 +1,7 @@
 //! Coalesced receives: what a host holds back, and what ends a batch.
 //!
 //! A batch of data gets one ACK. Packets without data are never held: they end the batch before them and
-//! are handed over by themselves.
+//! are delivered by themselves.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use incastle_engine::network::{Coalescing, HostConfig, LinkConfig, NetworkBuilde
 use incastle_engine::probe::NoProbe;
 use incastle_units::{Rate, Span, Time};
 
-/// Writes three segments at once, and closes later: its FIN has no data.
+/// Writes three segments together, and closes later: its FIN has no data.
 struct ClosesLater {
     flow: Option<FlowIndex>,
     closed: bool,
@@ -89,7 +89,7 @@ fn answers(until: Time) -> u64 {
 
 #[test]
 fn a_packet_without_data_ends_the_batch_and_joins_none() {
-    // The data wait: they would be handed over 1 ms after the first of them came.
+    // The data wait: they would be delivered 1 ms after the first of them came.
     assert_eq!(answers(CLOSES), 0);
     // The FIN comes: an ACK for the batch before it, and one for itself.
     assert_eq!(answers(CLOSES + Span::from_us(50)), 2);

@@ -1,6 +1,6 @@
 //! D2TCP in whole networks: two flows through one port, one before a near deadline, one before a far
-//! one. Theory: flows that see the same marks grow by the same amount between two cuts, so that
-//! W_1 p_1 = W_2 p_2 for the mean penalties p = alpha^d: bandwidth is shared as 1/p.
+//! one. Theory: flows that see the same marks grow by the same amount between two cuts. So W_1 p_1 =
+//! W_2 p_2 for the mean penalties p = alpha^d: bandwidth is shared as 1/p.
 //!
 //! `cargo test -p incastle-engine --test it d2tcp -- --nocapture` prints the table of
 //! docs/models/d2tcp.md.

@@ -1,10 +1,10 @@
 //! DCTCP in a whole network against the fluid theory of Alizadeh et al. 2010, section 3.3.
 //!
-//! N flows on a star. W* = (C RTT + K) / N packets; alpha solves
-//! alpha^2 (1 - alpha/4) = (2 W* + 1) / (W* + 1)^2; then Q_max = K + N, the amplitude of the queue's
-//! oscillation is A = N (W* + 1) alpha / 2, and its period (W* + 1) alpha / 2 round trips with the
-//! queue in them. The fluid theory has neither whole packets nor the round trip that is lost because
-//! ACKs with ECE do not grow the window, hence the tolerances.
+//! N flows on a star. W* = (C RTT + K) / N packets; alpha solves alpha^2 (1 - alpha/4) = (2 W* + 1)
+//! / (W* + 1)^2. Then Q_max = K + N, and the amplitude of the queue's oscillation is A = N (W* + 1)
+//! alpha / 2. Its period is (W* + 1) alpha / 2 round trips with the queue in them. The fluid theory
+//! has no whole packets. It also lacks the round trip that is lost because ACKs with ECE do not grow
+//! the window. Hence the tolerances.
 //!
 //! `cargo test -p incastle-engine --test it dctcp_theory -- --nocapture --test-threads 1` prints the
 //! tables of docs/models/dctcp.md.
@@ -28,7 +28,7 @@ fn within(value: f64, (low, high): (f64, f64)) -> bool {
     (low..=high).contains(&value)
 }
 
-/// A case with what theory says and what was measured.
+/// A case with theory and measurement.
 struct Row {
     case: Case,
     theory: Theory,
@@ -177,16 +177,16 @@ fn the_queue_swings_as_theory_says() {
 }
 
 /// With ten flows theory's period is 2.7 to 2.9 round trips, and the measured one 4.4 to 4.5. Two
-/// things that the fluid does not have lengthen it, and they are told apart here by taking each away.
+/// effects that the fluid does not have lengthen it. Removing each separates them.
 ///
 /// - A feedback delay after the peak. The cut comes one round trip after the queue passed K (that is
-///   in the theory: Q_max = K + N), but the marks of that round trip are still to come back: for
-///   another round trip and the time that the queue takes down to K, ACKs carry ECE and no window
+///   in the theory: Q_max = K + N), but the marks of that round trip are still to come back. For
+///   another round trip, and the time that the queue takes down to K, ACKs have ECE and no window
 ///   grows. `grow_on_ece` takes that away.
-/// - A second cut. Windows are cut one after the other, as the ACKs come in, and by whole packets; the
-///   queue stays above K a little longer than one round trip. Flows that were cut first have sent
-///   new data by then, which is marked: 1.4 cuts per flow and period instead of 1. `OneCut` takes
-///   that away.
+/// - A second cut. Windows are cut one after the other, as the ACKs come in, and by whole packets. The
+///   queue stays above K a little longer than one round trip. Flows that were cut first have sent new
+///   data by then, which is marked: 1.4 cuts per flow and period instead of 1. `OneCut` takes that
+///   away.
 #[test]
 fn ten_flows_cut_twice_and_wait_which_the_fluid_does_not() {
     let defaults = DctcpConfig::new(MSS);
@@ -279,7 +279,7 @@ fn many_flows_leave_the_theory() {
         assert!(row.measured.alpha < 0.8 * row.theory.alpha);
     }
     // The peaks are K + N up to 20 flows. With 40 (W* = 3.8) only the highest is, the mean is a tenth
-    // lower; with 64 (W* = 2.3) not all windows can grow, and none reaches it.
+    // lower. With 64 (W* = 2.3) not all windows can grow, and none reaches it.
     assert!(rows[..2].iter().all(Row::peak_agrees));
     let excess = |row: &Row| row.measured.longest - row.theory.q_max;
     assert!(within(excess(&rows[2]), (0.0, 3.0)) && !rows[2].peak_agrees());

@@ -18,7 +18,7 @@ use incastle_engine::probe::{Measurements, Recorder};
 use incastle_queueing::{DoubleThresholdConfig, PortBuffer, QueueConfig};
 use incastle_units::{Amount, Packets, Span, Time};
 
-/// What the first notification of an episode found.
+/// The state at the first notification of an episode.
 #[derive(Clone, Copy)]
 struct Episode {
     until: u64,
@@ -136,7 +136,7 @@ impl Controller for Checked {
     }
 }
 
-/// What a run of long flows came to, in its second half.
+/// The results of a run of long flows, in its second half.
 struct Outcome {
     utilisation: f64,
     mean_queue: f64,

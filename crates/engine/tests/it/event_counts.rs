@@ -10,7 +10,7 @@ use incastle_engine::probe::NoProbe;
 use incastle_engine::{Simulation, Status};
 use incastle_units::{Span, Time};
 
-/// What happened: when, and at whom.
+/// The events: the time, and the application.
 type Log = Arc<Mutex<Vec<(Time, &'static str)>>>;
 
 /// Makes the counts of a test, before anybody else is called.

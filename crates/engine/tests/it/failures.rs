@@ -227,7 +227,7 @@ fn a_link_that_comes_up_carries_again() {
     let fabric = Fabric::failing(link, &[(at(1_085), at(2_085)), (at(3_085), at(4_085))]);
     let ran = fabric.run(both_directions(at(9_950)), at(20_000));
     let forth = ports(link)[0].index();
-    // Of 100 packets the ten of each failure go around, and nothing is lost in this direction.
+    // In each failure ten of 100 packets take the detour, and nothing is lost in this direction.
     assert_eq!((ran.dropped[forth], ran.accepted[forth]), (0, 80));
 }
 

@@ -32,7 +32,7 @@ fn us(us: u64) -> Time {
     Time::ZERO + Span::from_us(us)
 }
 
-/// What reached applications.
+/// The deliveries to applications.
 #[derive(Default)]
 struct Deliveries(Vec<(Time, FlowIndex, u64)>);
 
@@ -93,7 +93,7 @@ fn run(network: Network, apps: Vec<Box<dyn Application>>, until: Time) -> Simula
     simulation
 }
 
-/// What flows, ports and the whole run have counted is the same.
+/// The drops counted by flows, ports and the whole run are the same.
 fn check_drops<P: Probe>(simulation: &Simulation<P>) {
     let flows = (0..simulation.flow_count()).map(FlowIndex::from_index);
     let by_flow: u64 = flows.map(|flow| simulation.flow(flow).dropped).sum();
@@ -114,8 +114,8 @@ fn constant(from: usize, senders: usize, size: u64, megabits: u64, stop: Time) -
 
 #[test]
 fn backlogged_flows_share_bytes_whatever_their_packets() {
-    // Shreedhar and Varghese, lemmas 1 and 2: after m turns a backlogged flow has sent between
-    // m Q - (Max - 1) and m Q bytes; two of them are at most one turn apart. In any interval the
+    // Shreedhar and Varghese, lemmas 1 and 2: after m turns a backlogged flow has sent between m Q
+    // - (Max - 1) and m Q bytes. Two of them are at most one turn apart. In any interval the
     // difference is at most Q + 2 Max, from the beginning of both backlogs at most Q + Max.
     let sizes = [(1_500, 300), (1_500, 1_100), (1_300, 700)];
     for (quantum, (large, small)) in [1_500, 3_000, 500, 9_000]
@@ -172,7 +172,7 @@ fn hog_and_tcp(kind: PortKind) -> (f64, f64) {
 fn a_hog_does_not_take_a_tcp_flows_half() {
     let (hog, tcp) = hog_and_tcp(fair(1_500, FairDrop::Longest));
     println!("deficit round robin: hog {hog:.3}, TCP {tcp:.3}");
-    // Of 1500 B the hog's datagrams carry 1472, TCP's segments 1460: halves are 0.491 and 0.487. TCP
+    // The hog's datagrams carry 1472 of 1500 B, TCP's segments 1460: halves are 0.491 and 0.487. TCP
     // keeps its half only while it is backlogged, hence the percent.
     assert!((hog - 0.491).abs() < 0.01, "{hog}");
     assert!((tcp - 0.487).abs() < 0.01, "{tcp}");
@@ -203,7 +203,7 @@ fn pushing_out_from_the_longest_queue_protects_a_small_flow() {
 
 #[test]
 fn a_pushed_out_packet_is_its_own_flows_drop() {
-    // A port for four packets. Flow 0 brings five of 1500 B, at 6.2, 7.4, 8.6, 9.8 and 11.0 us: one
+    // A port for four packets. Flow 0 brings five of 1500 B, at 6.2, 7.4, 8.6, 9.8 and 11.0 us. One
     // is sent until 18.2 us, three wait, the fifth finds its own queue the longest and is refused.
     // Flow 1 brings one of 1000 B (0.8 us + 5 us after 6 us): it takes the place of the fourth.
     let stop = Time::ZERO + Span::from_ns(4_801);

@@ -1,6 +1,6 @@
-//! Long TCP flows in whole networks against textbook formulas: goodput of one flow, the sawtooth of
-//! NewReno over buffers of a bandwidth-delay product and less, the square-root law under random
-//! marks, fair shares.
+//! Long TCP flows in whole networks against textbook formulas: goodput of one flow; the sawtooth of
+//! NewReno over buffers of a bandwidth-delay product and less; the square-root law under random
+//! marks; fair shares.
 //!
 //! `cargo test -p incastle-engine --test it long_flows -- --nocapture --test-threads 1` prints the
 //! figures of docs/validation.md.
@@ -55,7 +55,7 @@ fn delivered(simulation: &Simulation<Recorder>) -> Vec<u64> {
         .collect()
 }
 
-/// What each flow delivers between two instants.
+/// The bytes that each flow delivers between two instants.
 fn delivered_between(simulation: &mut Simulation<Recorder>, from: Time, to: Time) -> Vec<u64> {
     simulation.run(from, u64::MAX).expect("no loop");
     simulation.check_conservation();
@@ -136,9 +136,9 @@ fn reno_over(buffer: u64) -> Sawtooth {
 #[test]
 fn the_sawtooth_of_one_reno_flow_is_the_textbooks() {
     // With P = C RTT and B = b P the window swings between W = P + B and W / 2. Below P the rate is
-    // window / RTT and the window grows one packet per RTT; above P the link is full and the round
-    // trip is window / C. Integrated over one tooth:
-    //   utilisation = 3/4 (1 + b)^2 / (1 + b + b^2)    (3/4 without a buffer, 1 at b = 1).
+    // window / RTT and the window grows one packet per RTT. Above P the link is full and the round
+    // trip is window / C. Integrated over one tooth: utilisation = 3/4 (1 + b)^2 / (1 + b + b^2)
+    // (3/4 without a buffer, 1 at b = 1).
     let p = (1_000.0 + 1.2 + 12.0 + 2.0 * 0.32) / 12.0;
     println!("buffer | W_max / P + B | W_min | utilisation, formula | mean queue, formula");
     for buffer in [10_u64, 21, 42, 63, 85, 170] {
@@ -278,8 +278,8 @@ fn equal_round_trips_get_equal_shares() {
 
 #[test]
 fn a_shorter_round_trip_gets_more() {
-    // Host 0 is further away. Where both flows meet marks or losses with the same probability their
-    // windows are alike and their rates go as 1 / RTT; where both are cut at the same instants, the
+    // Host 0 is further away. If both flows see marks or losses with the same probability, their
+    // windows are alike and their rates go as 1 / RTT. If both are cut at the same instants, the
     // longer one grows less often too, up to 1 / RTT^2.
     println!("algorithm | detour | rates | round trips");
     let cases = [

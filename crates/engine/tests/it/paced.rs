@@ -1,5 +1,5 @@
-//! Applications that write at a steady pace over UDT and DCUDP, slower or faster than their endpoints:
-//! what they write is sent, refused or waiting, and a run in pieces is that in one.
+//! Applications that write at a steady pace over UDT and DCUDP, slower or faster than their endpoints.
+//! Their data are sent, refused or waiting, and a run in steps equals a single run.
 
 use std::sync::Arc;
 
@@ -102,7 +102,7 @@ struct World {
     buffer: u64,
     jitter: Span,
     qcn: bool,
-    /// How the run is cut into pieces.
+    /// The length of the run's steps.
     step: Span,
 }
 
@@ -137,7 +137,7 @@ fn run(world: &World) -> Simulation<NoProbe> {
     simulation
 }
 
-/// What came of it, in words.
+/// The result, as a string.
 fn outcome(world: &World) -> String {
     let simulation = run(world);
     let records: Vec<String> = (0..simulation.flow_count())

@@ -1,9 +1,9 @@
-//! A network in partitions gives what one simulation of all of it gives, to the last bit, however it is
-//! parted and however far each partition goes at a time.
+//! A network in partitions gives the results of one simulation, to the last bit, for any partition and
+//! any progress of each partition at a time.
 //!
 //! Random: networks with every kind of port, marker, memory, path choice, jitter, coalescing, congestion
-//! notification, failures and changing rates; transfers whose endpoints are freed in the end, with timeouts so
-//! short that segments are repeated in vain.
+//! notification, failures and changing rates. Transfers free their endpoints in the end, and have timeouts so
+//! short that segments are repeated needlessly.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ use proptest::prelude::*;
 
 const END: Time = Time::from_ps(30_000_000_000);
 
-/// What a random network is made of.
+/// The parameters of a random network.
 #[derive(Debug, Clone)]
 struct Net {
     shape: Shape,
@@ -218,7 +218,7 @@ fn nets() -> impl Strategy<Value = Net> {
     )
 }
 
-/// How transfers travel.
+/// The transport of transfers.
 #[derive(Debug, Clone, Copy)]
 enum Stack {
     Tcp { handshake: bool, dctcp: bool },

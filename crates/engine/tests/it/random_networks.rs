@@ -1,5 +1,5 @@
-//! Random connected networks: every pair of hosts is reached on a shortest path, and fast ports give
-//! what general ports give, whatever chooses among equal paths.
+//! Random connected networks: every pair of hosts is reached on a shortest path. Fast ports give the
+//! results of general ports under every choice among equal paths.
 
 use crate::common::shapes::{Shape, ecmps, shapes};
 use crate::common::{Datagrams, Gap};

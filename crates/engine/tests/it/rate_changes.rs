@@ -186,8 +186,8 @@ fn a_change_at_time_zero_is_the_rate_of_the_link() {
 
 #[test]
 fn the_throughput_is_the_rate_before_and_after() {
-    // 2 Gbit/s are offered for 30 ms to a link of 1 Gbit/s that has 250 Mbit/s for 10 ms: what it
-    // carries, it carries without a gap.
+    // 2 Gbit/s are offered for 30 ms to a link of 1 Gbit/s that has 250 Mbit/s for 10 ms. Its
+    // packets follow each other without a gap.
     let gap = Gap::Constant(Span::from_us(6));
     let app = Datagrams::new((0, 1), 1_472, gap, at(30_000_000));
     let schedule = vec![(at(10_000_000), mbit(250)), (at(20_000_000), mbit(1_000))];
@@ -201,8 +201,8 @@ fn the_throughput_is_the_rate_before_and_after() {
             .map(|(_, bytes)| bytes + HEADERS)
             .sum()
     };
-    // The packet that is being sent at 20 ms goes on at 250 Mbit/s for up to 48 us, in which the link
-    // could carry 6000 B by then.
+    // The packet that is being sent at 20 ms continues at 250 Mbit/s for up to 48 us, in which the
+    // link could carry 6000 B.
     for (from, to, rate, lost) in [
         (0, 10_000_000, 1_000, 1_500),
         (10_000_000, 20_000_000, 250, 1_500),
@@ -254,7 +254,7 @@ fn a_nic_is_never_idle_and_never_overfull() {
         .collect();
     let simulation = nic(changes, at(40_000_000));
     let probe = simulation.probe();
-    // Never dry: each packet goes at one rate or the other, and the next follows at once. The link to
+    // Never dry: each packet has one rate or the other, and the next follows immediately. The link to
     // the receiver adds the same to all.
     let times: Vec<Time> = probe.deliveries.iter().map(|(at, _)| *at).collect();
     let warm = times.partition_point(|time| *time < at(500_000));
@@ -263,7 +263,7 @@ fn a_nic_is_never_idle_and_never_overfull() {
         let gap = pair[1] - pair[0];
         assert!(gap == fast || gap == slow, "{gap:?} before {:?}", pair[1]);
     }
-    // Never full: two frames wait at most, besides the one being sent.
+    // Never full: two frames wait at most, in addition to the one being sent.
     let fullest = probe.samples.iter().max();
     assert!(fullest.is_some_and(|bytes| (1_500..=3_000).contains(bytes)));
 }

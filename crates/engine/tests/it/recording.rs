@@ -64,8 +64,8 @@ fn limited() -> Star {
     }
 }
 
-/// Each packet is sent once, taken by one port of the switch, then received or dropped once, or it is still
-/// in flight at the end; and the counters agree.
+/// Each packet is sent once, taken by one port of the switch, then received or dropped once. Or it is still
+/// in flight at the end. The counters agree.
 fn check_packets(simulation: &Simulation<Recorder>, flow: FlowIndex) -> usize {
     let mut seen: BTreeMap<(EndpointIndex, u64), Vec<&RecordedEvent>> = BTreeMap::new();
     for event in &simulation.probe().record.events {

@@ -94,7 +94,7 @@ fn equal_paths_share_flows_and_longer_ones_get_none() {
     );
 }
 
-/// Of n even draws among 4: mean n / 4, five standard deviations.
+/// n even draws among 4: mean n / 4, five standard deviations.
 fn assert_even(shares: &[u64], of: u64) {
     let (mean, deviation) = (of as f64 / 4.0, (of as f64 * 0.25 * 0.75).sqrt());
     assert_eq!(shares.iter().sum::<u64>(), of);

@@ -1,5 +1,5 @@
-//! What probes are told of losses: every drop with its place and sequence number, every timeout with
-//! its kind; held against each other on an incast whose only losses lie at one port.
+//! Losses as probes see them: every drop with its place and sequence number, every timeout with its
+//! kind. They are compared on an incast whose only losses lie at one port.
 
 use crate::common::{Algo, Bulk, Datagrams, Gap, Star};
 use incastle_engine::core::{FlowIndex, HostIndex, PortIndex, Side};
@@ -31,7 +31,7 @@ fn star(kind: PortKind) -> Star {
     }
 }
 
-/// Two dozen senders answer at once, into 32 KiB of buffer.
+/// Two dozen senders respond simultaneously, into 32 KiB of buffer.
 fn incast<P: Probe>(kind: PortKind, recovery: Recovery, bytes: u64, probe: P) -> Simulation<P> {
     let mut simulation = Simulation::new(star(kind).build(), probe);
     for from in 0..SENDERS {
@@ -90,7 +90,7 @@ fn every_timeout_has_its_loss() {
     }
 }
 
-/// What the network did explains what the sender concluded.
+/// The network's events explain the sender's conclusions.
 fn check(timeout: &Timeout, losses: &[Loss], recovery: Recovery, bytes: u64) {
     let report = &timeout.report;
     assert_eq!(timeout.side, Side::Initiator);
@@ -165,7 +165,7 @@ fn silences_are_the_gaps_between_arrivals() {
     }
     // Most of 200 ms passes in silence while everybody waits for a timer.
     assert!(silent > Span::from_ms(150), "{silent:?}");
-    // What is no silence is a gap of less than 100 us before a packet.
+    // A gap of less than 100 us before a packet is no silence.
     let packets = simulation.totals().data_packets;
     let rest = until - Time::ZERO - silent;
     assert!(rest <= Span::from_us(100 * packets));
@@ -217,7 +217,7 @@ fn lost_datagrams_are_known_by_their_count() {
     }
 }
 
-/// Writes a number of datagrams at once, twice.
+/// Writes a number of datagrams together, twice.
 struct Eager {
     times: Vec<Time>,
     flow: Option<FlowIndex>,
@@ -264,7 +264,7 @@ fn a_send_buffer_refuses_what_the_nic_cannot_send() {
     }));
     assert_eq!(simulation.run(at(10), u64::MAX), Ok(Status::Done));
     simulation.check_conservation();
-    // Each time the NIC takes a few at once, and ten fill the buffer; the rest is refused.
+    // Each time the NIC takes a few immediately, and ten fill the buffer; the others are refused.
     let near = simulation.flow(FlowIndex::from_index(0)).initiator;
     let taken = near.packets_sent;
     assert!((2 * 11..=2 * 15).contains(&taken), "{taken}");

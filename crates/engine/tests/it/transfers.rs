@@ -1,5 +1,5 @@
-//! Properties over the whole simulator: whatever the network, finite transfers complete with the right
-//! number of bytes, nothing is lost from the counters, and a run repeats itself.
+//! Properties over the whole simulator, for any network: finite transfers complete with the right
+//! number of bytes, the counters lose nothing, and a repeated run is equal.
 //!
 //! Random: star or dumbbell, buffers from a few packets up, drop-tail, threshold, RED, shared memory,
 //! jitter, coalesced receives, delayed ACKs, every recovery and algorithm, sizes and starts.
@@ -130,7 +130,7 @@ impl Application for Counted {
 const NEVER: usize = usize::MAX;
 
 /// Longer than any transfer takes. A port that stores one packet and a sender under Karn's rule make
-/// two segments per timeout, which stays backed off to 60 s: 150 kB then take an hour.
+/// two segments per timeout, which stays backed off to 60 s. So 150 kB take an hour.
 const WATCHDOG: Time = Time::from_ps(360_000_000_000_000_000);
 
 /// Runs the transfers to their end and gives the digest. A record is kept of every `recorded`th flow.

@@ -28,7 +28,8 @@ enum Kind {
     Dcudp,
 }
 
-/// A flow to the last host of a star: `bytes` at once, or `bytes` every `gap`; perhaps until `stop`.
+/// A flow to the last host of a star: `bytes` in one write, or `bytes` every `gap`; perhaps until
+/// `stop`.
 #[derive(Clone)]
 struct Flow {
     kind: Kind,
@@ -406,7 +407,7 @@ fn a_run_repeats_bit_for_bit_on_either_kind_of_port() {
 
 #[test]
 fn flows_of_one_host_share_its_nic_by_round_robin() {
-    // Two flows that would each fill the line of their host, and a third that brings congestion: packets
+    // Two flows that would each fill the line of their host, and a third that brings congestion. Packets
     // wait for the NIC while timers, OBS-change among them, fall due.
     let mut flows: Vec<Flow> = [0, 0, 1]
         .map(|from| Flow::endless(Kind::Dcudp, from, 2))

@@ -38,7 +38,7 @@ fn the_threshold_may_be_reached_but_not_passed() {
     assert_eq!(memory.clone().admit(Bytes::ZERO, bytes(5_000)), Ok(()));
     let refused = memory.clone().admit(Bytes::ZERO, bytes(5_001));
     assert_eq!(refused, Err(DropCause::SharedLimit));
-    // What the port holds counts: 4000 held of 6000 free leaves no byte under 0.5 x 6000.
+    // The port's own bytes count: 4000 held of 6000 free leaves no byte under 0.5 x 6000.
     let mut memory = memory;
     assert_eq!(memory.admit(Bytes::ZERO, bytes(4_000)), Ok(()));
     assert_eq!(memory.free(), bytes(6_000));
@@ -161,9 +161,9 @@ fn senseless_parameters_are_refused() {
 }
 
 proptest! {
-    /// Over any sequence of arrivals and departures the memory never holds more than it has, its
-    /// books agree with the ports', and each admitted packet leaves its port within alpha times what
-    /// was free before; a packet within both limits is never refused.
+    /// Over any sequence of arrivals and departures the memory never exceeds its size, and its
+    /// accounting agrees with the ports'. Each admitted packet leaves its port within alpha times
+    /// the memory free before. A packet within both limits is never refused.
     #[test]
     fn shared_memory_keeps_its_limits(
         capacity in 1_u64..1_000_000,

@@ -1,5 +1,6 @@
 //! QCN's congestion point: feedback, its quantisation, the three sampling rules and modifications II
-//! and III with their numbers worked out by hand, and random arrivals against an independent model.
+//! and III with their numbers worked out by hand. Random arrivals are compared with an independent
+//! model.
 
 use incastle_queueing::{
     CongestionMemory, CongestionPoint, CongestionPointConfig, Detail, QcnSampling, Sample,
@@ -217,7 +218,7 @@ fn version_2_2_samples_when_the_countdown_has_run_out() {
     }
     let sample = bench.arrive(queue_for(0)).expect("the hundredth frame");
     assert_eq!((sample.psi, sample.interval), (0, Bytes::new(150_000)));
-    // psi = 63: 18,500 B are 12.3 frames. What the last one is too long is not carried over.
+    // psi = 63: 18,500 B are 12.3 frames. The excess of the last frame is not carried over.
     assert_eq!(bench.frames_until_sampling(queue_for(63)).0, 100);
     assert_eq!(bench.frames_until_sampling(queue_for(63)).0, 13);
     assert_eq!(bench.frames_until_sampling(queue_for(8)).0, 13);
@@ -238,7 +239,7 @@ fn november_2007_cuts_the_countdown_at_every_frame() {
     let (frames, sample) = bench.frames_until_sampling(queue_for(63));
     assert_eq!((frames, sample.psi), (13, 63));
     assert_eq!(sample.interval, Bytes::new(18_500));
-    // What was cut stays cut where the congestion goes: 37,500 B, 25 frames.
+    // A cut stays in force where the congestion ends: 37,500 B, 25 frames.
     let mut bench = Bench::new(CongestionPointConfig {
         sampling: QcnSampling::Older,
         ..plain()
@@ -367,8 +368,8 @@ fn intervals_are_jittered_and_a_cut_keeps_its_draw() {
     // Five standard errors: 5 x 45,000 / sqrt(12 x 10,000) = 650.
     assert!((mean - 150_000.0).abs() < 650.0, "{mean}");
 
-    // Under the older rule without congestion the cut never shortens what was drawn: the interval
-    // is as long as was said, in frames rounded up.
+    // Under the older rule the cut without congestion never shortens the interval drawn, in frames
+    // rounded up.
     let mut older = Bench::new(CongestionPointConfig {
         sampling: QcnSampling::Older,
         ..config

@@ -183,7 +183,7 @@ fn below_max_a_chosen_packet_is_marked_where_at_max_it_is_dropped() {
     assert_eq!(verdict(15), Verdict::Drop(DropCause::Early));
 }
 
-/// How often 10^5 packets of `size` at this queue are marked.
+/// The number of marks in 10^5 packets of `size` at this queue.
 fn share_marked(config: RedConfig, waiting: u64, size: u64) -> f64 {
     let mut red = without_memory(config);
     let mut rng = source(3);
@@ -224,7 +224,7 @@ fn gentle_rises_to_certainty_at_twice_max() {
         ..SIXTEENTH
     };
     // At 18: p_b = 1/8 + 7/8 x 2/16 = 0.234375. Gaps of 1, 2 and 3 have probability p_b / (1 - p_b) =
-    // 0.306 each, 4 has the remaining 0.082: the mean is 6 x 0.306 + 4 x 0.082 = 2.163.
+    // 0.306 each, 4 has the remaining 0.082. The mean is 6 x 0.306 + 4 x 0.082 = 2.163.
     let measured = share_marked(gentle, 18, 1_500);
     assert!((measured - 1.0 / 2.163).abs() < 0.0035, "{measured}");
     let abrupt = RedConfig {
@@ -275,7 +275,7 @@ fn unchecked_parameters_are_a_defect() {
 }
 
 /// A queue that rises to 40 packets and falls again three times, arrivals 12 us apart, with 6 ms of
-/// silence between: the average lags behind, and fades in the silence. As comma-separated values
+/// silence between. The average lags behind, and decays in the silence. As comma-separated values
 /// that a plotting program reads.
 fn average_over_three_bursts() -> String {
     let mut red = Red::new(&RedConfig::default(), RATE);
@@ -379,7 +379,7 @@ fn threshold_of(amount: Amount) -> f64 {
     }
 }
 
-/// What must hold of every verdict, at the average that led to it.
+/// The invariants of every verdict, at the average that led to it.
 fn check_verdict(
     config: &RedConfig,
     average: f64,

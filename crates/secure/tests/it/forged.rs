@@ -1,11 +1,11 @@
-//! What is forged, damaged, recorded or reflected is not answered and changes nothing.
+//! Forged, damaged, recorded and reflected datagrams have no response and change nothing.
 
 use incastle_secure::{Key, Opened, Reason, Sessions};
 use incastle_units::Time;
 
 use crate::net::{Endpoint, Flying, KEY, at, deliver, joined, pair, passes, path, statistics};
 
-/// Opens bytes that must have no effect, and says why they had none.
+/// Opens bytes that must have no effect, and returns the reason.
 fn refused(end: &mut Endpoint, now: Time, datagram: &Flying) -> Reason {
     let mut bytes = datagram.bytes.clone();
     let opened = end
@@ -151,7 +151,7 @@ fn a_response_under_another_key_leaves_the_handshake_as_it_was() {
     let initiation = left.say(at(0), right.address, b"text").remove(0);
     right.hear(at(0), left.address, &initiation.bytes);
     let genuine = right.leaving();
-    // Somebody with another key answers with another handshake.
+    // An endpoint with another key responds to another handshake.
     let (mut third, mut fourth) = (Endpoint::new(9, 3, 3), Endpoint::new(9, 2, 4));
     let theirs = third.say(at(0), fourth.address, b"text").remove(0);
     fourth.hear(at(0), left.address, &theirs.bytes);

@@ -32,7 +32,8 @@ proptest! {
         bodies::secure(&input);
     }
 
-    /// Any bytes, also behind a right header, are not a text, not answered, and change nothing.
+    /// Any bytes, also behind a right header, are no plaintext, have no response, and change
+    /// nothing.
     #[test]
     fn any_bytes_are_ignored(
         kind in prop_oneof![Just(0xD1_u8), Just(0xD2), Just(0xD3), any::<u8>()],

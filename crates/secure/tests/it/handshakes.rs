@@ -152,8 +152,8 @@ fn both_begin_at_once_and_agree() {
 }
 
 proptest! {
-    /// In whatever order the datagrams of two handshakes come, what was said is heard, by one session or
-    /// two, and the ends go on talking.
+    /// For any order of the datagrams of two handshakes, sealed datagrams open in one session or two,
+    /// and the endpoints can go on.
     #[test]
     fn crossed_in_any_order(order in proptest::collection::vec(any::<u16>(), 40), seed in 0..1_000_u64) {
         let (mut left, mut right) = (Endpoint::new(KEY, 1, seed), Endpoint::new(KEY, 2, seed + 1_000));

@@ -1,5 +1,5 @@
-//! Two endpoints with a key: handshakes that are lost, repeated and crossed, peers that start anew,
-//! forged and recorded datagrams, limits, and any disturbance at all.
+//! Two endpoints with a key: handshakes that are lost, repeated and crossed, restarted peers,
+//! forged and recorded datagrams, limits, and any disturbance.
 
 mod forged;
 mod fuzz;

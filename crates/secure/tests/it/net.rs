@@ -1,4 +1,4 @@
-//! A network between endpoints that delivers what is asked of it.
+//! A network between endpoints that delivers the selected datagrams.
 
 use std::net::SocketAddr;
 
@@ -18,8 +18,8 @@ pub(crate) fn pair() -> (Endpoint, Endpoint) {
     (Endpoint::new(KEY, 1, 1), Endpoint::new(KEY, 2, 2))
 }
 
-/// Delivers datagrams to the two endpoints, and what they answer, until nothing is in flight: the texts that
-/// each heard.
+/// Delivers datagrams to the two endpoints, and their responses, until nothing is in flight: the plaintexts
+/// that each received.
 pub(crate) fn deliver(
     now: Time,
     left: &mut Endpoint,
@@ -40,7 +40,7 @@ pub(crate) fn deliver(
     heard
 }
 
-/// The left end says a text, and the right hears it at once.
+/// The left endpoint seals a plaintext, and the right opens it immediately.
 pub(crate) fn passes(now: Time, left: &mut Endpoint, right: &mut Endpoint, text: &[u8]) {
     let flying = left.say(now, right.address, text);
     let [_, heard] = deliver(now, left, right, flying);

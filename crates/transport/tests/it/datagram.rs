@@ -20,7 +20,7 @@ fn a_full_buffer_refuses_and_counts() {
     assert_eq!(endpoint.waiting(), Bytes::new(3000));
     assert_eq!(endpoint.refused().messages, 2);
     assert_eq!(endpoint.refused().bytes, Bytes::new(502));
-    // One leaves, and there is room for it again. What was refused never took a number.
+    // One leaves, and there is room for it again. A refused write takes no number.
     assert_eq!(send(&mut endpoint), Some((0, 1000)));
     assert!(endpoint.write(1000));
     assert_eq!(send(&mut endpoint), Some((1, 1500)));

@@ -1,4 +1,4 @@
-//! Text to quantities and back: what is read, what is refused and in which words.
+//! Strings to quantities and back: the accepted forms, and the messages of errors.
 
 use std::fmt::{Debug, Display};
 use std::str::FromStr;

@@ -1,4 +1,4 @@
-//! How fast what has piled up leaves after the return to UDP mode.
+//! The release of the backlog after the return to UDP mode.
 
 use incastle_congestion::{CongestionEvent, Controller, DcudpBacklog, DcudpConfig, Echo};
 use incastle_units::{Bytes, Rate, Span, Time};
@@ -110,7 +110,7 @@ fn the_application_s_rate_is_that_of_the_last_10_ms() {
         sender.remaining = Some(Bytes::new((written - (number - 1)) * PS));
         sender.in_flight = Bytes::new(PS);
         connection.send();
-        // 400 packets between the looks at 0 and at 10 ms; at 5 and at 15 ms nobody looks.
+        // 400 packets between the samples at 0 and at 10 ms; at 5 and at 15 ms there is none.
         let expected = if ms < 10 { 100_000 } else { 40_000 };
         assert_eq!(connection.control.pacing(), Some(packets(expected)));
     }

@@ -43,7 +43,7 @@ fn congestion_mode_begins_at_the_rate_that_udp_mode_had() {
         send_every(&mut connection, 20, count);
         expect(&mut connection, 50_000.0);
     }
-    // What was sent 20 ms ago and longer counts no more: 9.99 ms at 25,000, then 25 ms at 50,000.
+    // Packets sent 20 ms ago and longer do not count: 9.99 ms at 25,000, then 25 ms at 50,000.
     let mut connection = measured();
     send_every(&mut connection, 40, 250);
     send_every(&mut connection, 20, 1250);

@@ -1,6 +1,5 @@
-//! DCUDP's sender against Ye, Mhamdi, Hamdi, sections IV.A to IV.C and figure 4: number by number in
-//! every reading, along its trajectories, and under any sequence of operations. Sequence numbers count
-//! packets.
+//! DCUDP's sender against Ye, Mhamdi, Hamdi, sections IV.A to IV.C and figure 4: each number in every
+//! reading, trajectories, and any sequence of operations. Sequence numbers count packets.
 
 mod backlog;
 mod entry;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use super::{Connection, NAK, PS, config, packets};
 use crate::support::sample;
 
-/// What may happen to a connection, in any order.
+/// An operation on a connection, in any order.
 #[derive(Debug, Clone)]
 enum Operation {
     Send(u64),
@@ -177,7 +177,7 @@ impl Run {
         }
     }
 
-    /// What UDP mode does with an ACK or a NAK: it enters congestion mode, or stays.
+    /// The effect of an ACK or a NAK in UDP mode: it enters congestion mode, or stays.
     fn enter(&mut self, enters: bool) {
         assert_eq!(self.connection.control.rates().is_some(), enters);
         (self.n_ack, self.n_ecn, self.freeze) = (0, 0, false);
@@ -263,7 +263,8 @@ impl Run {
 
 proptest! {
     /// Any sequence of operations in any reading: finite rates between the floor and C, one decrease
-    /// per packet sent, the listing's formulas at each, and no transition between the modes but theirs.
+    /// per packet sent, and the listing's formulas at each. No other transition between the modes
+    /// occurs.
     #[test]
     fn any_sequence_keeps_the_invariants(
         config in any_config(),

@@ -1,4 +1,4 @@
-//! What the law does in the long run, held against theory.
+//! The law in the long run, against theory.
 
 use incastle_congestion::{DcudpConfig, DcudpGrowth, Echo};
 use incastle_units::Span;

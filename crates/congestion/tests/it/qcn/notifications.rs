@@ -1,4 +1,4 @@
-//! What a notification takes from the rate, and what it leaves.
+//! The effect of a notification on the rate.
 
 use incastle_congestion::{RateLimiter, ReactionPointConfig};
 use incastle_units::{Span, Time};

@@ -158,8 +158,8 @@ fn a_target_that_is_out_of_date_is_divided_when_recovery_begins() {
     near.expire();
     assert_eq!(near.rates(), (565_475_702, GBIT));
 
-    // Once is all: 1e9 / 8 = 125 M, (5 M + 125 M) / 2 = 65 M, and the first stage of the timer
-    // finds a target of less than ten times that.
+    // One increase is enough: 1e9 / 8 = 125 M, (5 M + 125 M) / 2 = 65 M. The first stage of the
+    // timer finds a target of less than ten times that.
     let mut least = Bench::new(exact(GBIT));
     least.notify_times(20, 63);
     least.send(100);

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{Bench, GBIT, PERIOD, rate};
 use crate::support::Constant;
 
-/// What may happen to a limiter.
+/// An operation on a limiter.
 #[derive(Debug, Clone, Copy)]
 enum Operation {
     Notify { psi: u8 },
@@ -124,7 +124,7 @@ impl Model {
     }
 }
 
-/// What holds of the rates whatever happens.
+/// The invariants of the rates.
 fn check_rates(bench: &Bench, config: &ReactionPointConfig) -> Result<(), TestCaseError> {
     let (current, target) = bench.rates();
     let line = config.line_rate.bits_per_second();

@@ -1,4 +1,4 @@
-//! What the tests of this crate share: the transport's side of the control traits, reduced to the
+//! Shared by the tests of this crate: the transport's side of the control traits, reduced to the
 //! numbers that a controller sees.
 
 pub(crate) mod paced;
@@ -109,7 +109,7 @@ impl Sender {
         self.ack_with(controller, sample(bytes, echo))
     }
 
-    /// As [`Sender::ack`], with everything that the ACK says.
+    /// As [`Sender::ack`], with every field of the ACK.
     pub(crate) fn ack_with(
         &mut self,
         controller: &mut impl Controller,

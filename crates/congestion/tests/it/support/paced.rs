@@ -1,10 +1,10 @@
 //! One paced sender over one bottleneck: the smallest network in which a rate-based controller shows
 //! its trajectory. It always has something to send, at most at its interface's rate.
 //!
-//! The link sends one packet per `service`; a packet that finds `capacity` waiting is lost, of the
-//! others those that find more than `marking_threshold` waiting are marked. The receiver reports a loss when
-//! the packet after it arrives; its data counts as repaired. An ACK leaves every `delayed_ack_count`; without
-//! that, at the first mark and then once per round trip. Nothing is lost on the reverse path.
+//! The link sends one packet per `service`. A packet that finds `capacity` waiting is lost; others that find
+//! more than `marking_threshold` waiting are marked. The receiver reports a loss when the packet after it
+//! arrives; its data counts as repaired. An ACK leaves every `delayed_ack_count`; without that, at the first
+//! mark and then once per round trip. Nothing is lost on the reverse path.
 
 use std::collections::VecDeque;
 
@@ -28,7 +28,7 @@ pub(crate) struct Link {
     pub(crate) delayed_ack_count: Option<Span>,
 }
 
-/// What the receiver sends back, and when it arrives.
+/// The receiver's feedback, and its time of arrival.
 struct Feedback {
     at: Time,
     what: What,
@@ -47,7 +47,7 @@ struct Packet {
     ce: bool,
 }
 
-/// What the receiver knows since its last ACK.
+/// The receiver's state since its last ACK.
 #[derive(Default)]
 struct Receiver {
     next: u64,
@@ -113,7 +113,7 @@ impl Paced {
         let mut rows = Vec::new();
         let mut next = Time::ZERO;
         while next < end {
-            // What happens first; at one instant in this order.
+            // The next event; at one instant in this order.
             let send = if self.may_send() {
                 self.next_send
             } else {
@@ -238,7 +238,7 @@ impl Paced {
             }
             What::Ack { packets, echo, rtt } => self.handle_ack(packets, echo, rtt),
         }
-        // A pacer follows the rate at once.
+        // A pacer follows the rate immediately.
         let paced = self
             .control
             .pacing()

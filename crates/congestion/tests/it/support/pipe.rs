@@ -1,9 +1,9 @@
 //! One sender over one bottleneck: the smallest network in which a controller shows its trajectory.
 //!
 //! The link sends one packet per `service`; a packet that finds more than `marking_threshold` packets
-//! waiting is marked, one that finds `capacity` waiting is lost. Every packet is acknowledged, one
-//! round-trip time after its transmission ends; a loss is learnt of at that time, and its data
-//! counts as repaired when the window of the loss is over. No delayed ACKs, no timeouts.
+//! waiting is marked, one that finds `capacity` waiting is lost. Every packet is acknowledged one
+//! round-trip time after its transmission ends. A loss is detected at that time, and its data count
+//! as repaired when the window of the loss is over. No delayed ACKs, no timeouts.
 
 use std::collections::VecDeque;
 
@@ -61,7 +61,7 @@ pub(crate) struct Pipe {
     busy_until: Time,
     /// SND.NXT at the loss that is being repaired.
     recover: Option<u64>,
-    /// What there is to send, where that has an end. The pipe itself never runs dry.
+    /// The data to send, where they have an end. The pipe itself never runs dry.
     size: Option<u64>,
 }
 

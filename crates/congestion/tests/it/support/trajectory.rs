@@ -11,7 +11,7 @@ use incastle_units::{Bytes, Span, Time};
 
 use crate::support::pipe::{Link, MSS, Pipe, Row};
 
-/// 1 Gbit/s, 1500 B packets: 12 us each; 88 us besides, so that 100 us hold 8.3 packets.
+/// 1 Gbit/s, 1500 B packets: 12 us each; 88 us of delay, so that 100 us hold 8.3 packets.
 const LINK: Link = Link {
     service: Span::from_us(12),
     rtt: Span::from_us(88),

@@ -128,7 +128,7 @@ pub(crate) fn sprayed(detour: Span) -> Network {
     builder.build().expect("a connected network")
 }
 
-/// How long until the next datagram.
+/// The time until the next datagram.
 pub(crate) enum Gap {
     Constant(Span),
     Exponential(Span),
@@ -239,8 +239,8 @@ pub(crate) fn controller(algo: Algo) -> Algorithm {
     }
 }
 
-/// DCTCP that is deaf to marks for two round trips after each cut: what the fluid theory assumes,
-/// where a cut takes effect at once and the marks that are still under way do not count.
+/// DCTCP that ignores marks for two round trips after each cut. The fluid theory assumes that: a
+/// cut takes effect immediately, and the marks still in flight do not count.
 struct OneCut {
     inner: Dctcp,
     deaf_until: Time,

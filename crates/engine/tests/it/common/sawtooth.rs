@@ -1,4 +1,4 @@
-//! DCTCP's sawtooth: what the fluid theory says of a case, and what a whole network shows.
+//! DCTCP's sawtooth: the fluid theory of a case, and the result of a whole network.
 //!
 //! Theory: Alizadeh et al. 2010, section 3.3, with the exact equation for alpha. The case is a star of
 //! N senders, 1500 B packets, one ACK per packet, buffers that never fill.
@@ -18,7 +18,7 @@ pub(crate) struct Case {
     pub(crate) gbits: u64,
     pub(crate) k: u64,
     pub(crate) flows: usize,
-    /// Of the path without the times to send a packet.
+    /// The round-trip time of the path without transmission times.
     pub(crate) rtt: Span,
     pub(crate) algo: Algo,
     pub(crate) delayed_ack_count: u32,
@@ -77,7 +77,7 @@ impl Case {
     }
 }
 
-/// What theory says, in packets and seconds.
+/// The theory's values, in packets and seconds.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Theory {
     pub(crate) w: f64,
@@ -89,7 +89,7 @@ pub(crate) struct Theory {
     pub(crate) period: f64,
     /// Without queue, in seconds.
     pub(crate) rtt: f64,
-    /// Of one packet, in seconds.
+    /// The transmission time of one packet, in seconds.
     pub(crate) service: f64,
 }
 
@@ -133,7 +133,7 @@ pub(crate) fn alpha_of(w: f64) -> f64 {
     low
 }
 
-/// What the second half of 200 ms showed.
+/// The results of the second half of 200 ms.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Measured {
     /// Mean of the teeth's peaks: the Q_max of the theory, where all teeth are alike.
@@ -148,7 +148,7 @@ pub(crate) struct Measured {
     pub(crate) alpha: f64,
     /// Reactions to marks per flow and period.
     pub(crate) cuts: f64,
-    /// Of the bottleneck.
+    /// The utilisation of the bottleneck.
     pub(crate) utilisation: f64,
     /// Mean queue of the first 2 ms.
     pub(crate) q_start: f64,
@@ -239,7 +239,7 @@ pub(crate) struct Teeth {
 }
 
 impl Teeth {
-    /// Finds peaks and troughs by a zigzag: a peak is the highest sample before the queue has fallen
+    /// Finds peaks and troughs by a zigzag. A peak is the highest sample before the queue has fallen
     /// by `hysteresis`, a trough the lowest before it has risen by as much.
     pub(crate) fn of(samples: &[QueueSample], hysteresis: f64) -> Self {
         let (mut peaks, mut troughs) = (Vec::new(), Vec::new());

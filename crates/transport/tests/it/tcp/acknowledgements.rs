@@ -1,4 +1,5 @@
-//! When a receiver acknowledges: delayed ACKs and their timer, ACKs at once, batches, SACK blocks.
+//! When a receiver acknowledges: delayed ACKs and their timer, immediate ACKs, batches, SACK
+//! blocks.
 
 use incastle_transport::tcp::{Batch, Config, Recovery};
 use incastle_units::Ecn;
@@ -67,7 +68,7 @@ fn out_of_order_and_gap_filling_segments_are_acknowledged_at_once() {
     assert_eq!(plain(&mut receiver, 3, 2000), ["3 B ack 4000"]);
     assert!(plain(&mut receiver, 4, 4000).is_empty());
     assert_eq!(had(&receiver), (5000, 0));
-    // What nobody reads is held, too.
+    // Unread data are held, too.
     receiver.connection.set_reading(false);
     plain(&mut receiver, 5, 5000);
     assert_eq!(had(&receiver), (5000, 1000));

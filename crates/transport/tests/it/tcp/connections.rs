@@ -79,7 +79,7 @@ fn a_lost_syn_ack_is_sent_again() {
     });
     wire.endpoints[0].open(ms(0));
     wire.run(ms(5000));
-    // A's timer fires first, at 1000; its SYN makes B answer at once.
+    // A's timer fires first, at 1000; its SYN makes B respond immediately.
     assert_trace(
         &wire.trace,
         "0 A SYN
@@ -224,7 +224,7 @@ fn a_repeated_fin_is_acknowledged_again() {
     assert_eq!(wire.endpoints[1].delivered(), 1000);
 }
 
-/// RFC 9293, section 3.10.7.4: once a FIN was received, later text and FINs are not processed. They are
+/// RFC 9293, section 3.10.7.4: once a FIN was received, later data and FINs are not processed. They are
 /// acknowledged like any other segment that is not acceptable.
 #[test]
 fn nothing_beyond_a_received_fin_is_processed() {

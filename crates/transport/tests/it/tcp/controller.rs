@@ -1,4 +1,4 @@
-//! What a controller is told, call by call: order, flight, causes.
+//! The calls of a controller: order, flight, causes.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 

@@ -37,8 +37,8 @@ fn ece_until_cwr() {
     let mut wire = Wire::symmetric(&classic(), marks(&[1000]));
     wire.endpoints[0].write(12_000);
     wire.run(ms(100));
-    // Window 4: the ACK without ECE grows it to 5 (flight 3 + 1 acknowledged: two new segments);
-    // the first ECE halves the 5 in flight: ssthresh and window 2500, so that nothing leaves until
+    // Window 4: the ACK without ECE grows it to 5 (flight 3 + 1 acknowledged: two new segments).
+    // The first ECE halves the 5 in flight: ssthresh and window 2500, so that nothing leaves until
     // 2 are outstanding or fewer. ECE stays on until the segment with CWR arrives. Then two ACKs
     // grow the window by 1000 x 1000 / 2500 = 400 and by 344, to 3244: three segments.
     assert_trace(
@@ -95,8 +95,8 @@ fn a_marked_cwr_segment_keeps_the_echo() {
     );
 }
 
-/// What a receiver with m = 2 answers to segments of 1000 B, one per millisecond from 0 on, `C` for
-/// a marked one, and after the delayed-ACK timer.
+/// The ACKs of a receiver with m = 2 for segments of 1000 B, one per millisecond from 0 on (`C`:
+/// marked), and after the delayed-ACK timer.
 fn answers(kind: CeChange, run: &str) -> Vec<String> {
     let mut receiver = Receiver::new(&dctcp(kind));
     let mut lines = Vec::new();
@@ -110,8 +110,8 @@ fn answers(kind: CeChange, run: &str) -> Vec<String> {
 
 #[test]
 fn dctcp_linux_on_runs_of_one_two_and_three() {
-    // A change while one segment waits: ACK of it with the old echo, and of the changing segment
-    // with the new one, both at once.
+    // A change while one segment waits: its ACK with the old echo, and that of the changing segment
+    // with the new one, both immediately.
     assert_eq!(
         answers(CeChange::Linux, "-C--"),
         [

@@ -298,7 +298,7 @@ fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
     );
 }
 
-/// Twelve segments, of which the second is lost, recovered without new data; then six more, of which
+/// Twelve segments, of which the second is lost, recovered without new data. Then six more, of which
 /// the first is lost: SND.UNA stands right at `recover`.
 fn loss_right_after_recovery(timestamps: bool) -> Wire {
     let config = Config {

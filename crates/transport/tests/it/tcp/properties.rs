@@ -1,5 +1,5 @@
-//! Properties over arbitrary networks: whatever is lost, reordered, repeated or marked, every byte
-//! arrives once and in order in both directions, the transfer ends, and the connection closes.
+//! Properties over networks that lose, reorder, repeat and mark. Every byte arrives once and in
+//! order in both directions, the transfer ends, and the connection closes.
 
 use incastle_cases::cases;
 use incastle_congestion::{Algorithm, Dctcp, DctcpConfig};
@@ -131,7 +131,7 @@ fn assert_complete(wire: &mut Wire, sizes: [u64; 2]) {
     }
 }
 
-/// How often an endpoint had sent the octet at SND.UNA (or the SYN) when its timer fired.
+/// The number of transmissions of the octet at SND.UNA (or the SYN) when the timer fired.
 fn times_sent(wire: &Wire, timeout: &Timeout) -> usize {
     let una = timeout.report.una;
     let covers = |packet: &&Packet| {

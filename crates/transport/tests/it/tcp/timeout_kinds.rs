@@ -17,7 +17,7 @@ fn window(segments: u64, recovery: Recovery) -> Config {
     }
 }
 
-/// What A's timeouts were when it wrote `bytes` at once and the wire lost what `lost` says.
+/// A's timeouts after one write of `bytes`, on a wire that loses `lost`.
 fn timeouts(
     config: &Config,
     bytes: u64,
@@ -113,7 +113,7 @@ fn the_tail_of_a_block() {
 
 #[test]
 fn four_at_the_end_are_no_tail() {
-    // Three segments behind the loss could have told of it, had they come: one did not.
+    // Three segments behind the loss could have revealed it; one was lost.
     let reports = timeouts(&window(10, Recovery::NewReno), 10_000, first(&[6000, 7000]));
     assert_eq!(kinds(&reports), [TimeoutKind::FewDuplicates]);
     assert_eq!(reports[0].report.dup_acks, 2);
@@ -236,8 +236,9 @@ fn back_off_and_go_back() {
 
 #[test]
 fn an_impatient_recovery_runs_out_of_time() {
-    // Five losses, one per round trip of 20 ms, and the timer runs on from the first partial ACK, at
-    // 40 ms: when it fires at 90 ms the last one came at 80, and its hole has just been repeated.
+    // Five losses, one per round trip of 20 ms; the timer runs on from the first partial ACK, at 40
+    // ms. When it fires at 90 ms the last partial ACK came at 80, and its hole has just been
+    // retransmitted.
     let config = Config {
         rto: RtoConfig {
             min: Span::from_ms(50),

@@ -192,8 +192,8 @@ fn sack_goes_back_around_what_was_reported() {
         limited_transmit: false,
         ..config()
     };
-    // Two duplicates only: no recovery; the timeout repeats the lost ones alone. What was reported
-    // is not outstanding: at 1020 the window of 2 holds 2000 and new data.
+    // Two duplicates only: no recovery; the timeout repeats the lost ones alone. Reported data are
+    // not outstanding: at 1020 the window of 2 holds 2000 and new data.
     let mut wire = Wire::symmetric(&config, |packet| {
         if packet.is_first(0) || packet.is_first(2000) {
             Fate::Drop

@@ -1,4 +1,4 @@
-//! What limits the sender: slow start, limits of the window, the peer's window, bursts, idleness,
+//! The limits of the sender: slow start, limits of the window, the peer's window, bursts, idleness,
 //! pacing, and an application that stops.
 
 use incastle_congestion::{
@@ -9,7 +9,7 @@ use incastle_units::{Bytes, Rate, Span};
 
 use super::wire::{Fate, Wire, assert_trace, config, ms, new_reno};
 
-/// How many segments of A leave at each multiple of 20 ms.
+/// The number of A's segments that leave at each multiple of 20 ms.
 fn flights(wire: &Wire, count: u64) -> Vec<usize> {
     (0..count)
         .map(|round| {

@@ -1,5 +1,5 @@
-//! A wire between two connections, for tests: fixed one-way delay, programmable loss, marks and
-//! extra delay per packet, and a record of every packet in the order of sending.
+//! A wire between two connections, for tests: fixed one-way delay; programmable loss, marks and
+//! extra delay per packet; a record of every packet in the order of sending.
 
 use std::collections::BTreeMap;
 
@@ -69,7 +69,7 @@ pub(crate) fn new_reno(config: &Config) -> Algorithm {
     Algorithm::NewReno(NewReno::new(window))
 }
 
-/// What the wire does with a packet.
+/// The treatment of a packet on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fate {
     Pass,
@@ -147,7 +147,7 @@ pub(crate) struct Timeout {
     pub(crate) at: Time,
     pub(crate) from: usize,
     pub(crate) report: TimeoutReport,
-    /// How many packets both endpoints had sent by then.
+    /// The number of packets that both endpoints had sent by then.
     pub(crate) before: usize,
 }
 
@@ -163,7 +163,7 @@ pub(crate) struct Wire {
     pub(crate) timeouts: Vec<Timeout>,
     /// Every packet that arrived, and when.
     pub(crate) heard: Vec<(Time, Packet)>,
-    /// Whether arrivals of one instant are handed over together.
+    /// Whether arrivals of one instant are delivered together.
     pub(crate) batching: bool,
     judge: Judge,
     flying: BTreeMap<(Time, u64), (Packet, Ecn)>,
@@ -199,7 +199,7 @@ impl Wire {
         Self::new([a, b], judge)
     }
 
-    /// What the ends want to send leaves, and what they want to tell is recorded.
+    /// Sends the endpoints' packets and records their events.
     pub(crate) fn pump(&mut self) {
         for from in 0..2 {
             while let Some(sent) = self.endpoints[from].poll_transmit(self.now, &mut self.rng) {
@@ -399,7 +399,7 @@ impl Receiver {
         }
     }
 
-    /// Hands over a segment; gives the lines of what is sent in answer.
+    /// Delivers a segment; returns the lines of the response.
     pub(crate) fn take(&mut self, segment: &Segment, ecn: Ecn, batch: Batch) -> Vec<String> {
         let now = segment.timestamp;
         let arrival = Arrival {
@@ -414,7 +414,7 @@ impl Receiver {
         self.answers(now)
     }
 
-    /// What it sends now.
+    /// The packets that it sends now.
     pub(crate) fn answers(&mut self, now: Time) -> Vec<String> {
         self.connection.handle_timeout(now, &mut self.rng);
         let mut lines = Vec::new();

@@ -1,4 +1,5 @@
-//! What a receiver measures of arrivals: the receiving rate, the capacity, and their smoothing at the sender.
+//! A receiver's measurements of arrivals: the receiving rate, the capacity, and their smoothing at
+//! the sender.
 
 use incastle_transport::udt::{ArrivalSpeed, MAX_SEQUENCE, Number, Smoothed};
 use incastle_units::{Span, Time};
@@ -63,8 +64,8 @@ fn eight_that_are_left_give_no_rate() {
 #[test]
 fn packets_that_come_at_once_share_the_time_around_them() {
     assert_eq!(rate(&[0; 16]), None);
-    // Four at once every 48 us: 12 us each, as if they had come one by one. The first four
-    // have a rate with the fifth.
+    // Four together every 48 us: 12 us each, as if they had come one by one. The first four have a
+    // rate with the fifth.
     let batches = |count| [0, 0, 0, 48].repeat(count);
     assert_eq!(rate(&batches(3)), None);
     assert_eq!(rate(&batches(4)), Some(83_333));
@@ -215,7 +216,7 @@ fn a_smoothed_estimate_arrives_where_the_reports_are() {
 }
 
 proptest! {
-    /// Whatever arrives when: an estimate lies between the inverses of the least and the greatest
+    /// For any arrivals an estimate lies between the inverses of the least and the greatest
     /// interval, and depends on the last 16 only.
     #[test]
     fn estimates_stay_within_what_arrived(

@@ -244,8 +244,8 @@ fn a_silent_dcudp_peer_is_given_up_after_three_seconds() {
     while !net.a.has(Event::Failed(Failure::Silent(5_000))) {
         assert!(net.step(start + SECOND * 200), "{:?}", net.a.events);
     }
-    // Sixteen periods of N x 10.6 ms are 1.4 s: three seconds without a word take the first after,
-    // counted from the last keep-alive, up to 0.6 s before.
+    // Sixteen periods of N x 10.6 ms are 1.4 s. The first after three seconds of silence counts,
+    // from the last keep-alive, up to 0.6 s before.
     let took = net.now - start;
     assert!(took >= Span::from_ms(2_400), "{took}");
     assert!(took <= Span::from_ms(3_300), "{took}");
@@ -401,7 +401,7 @@ fn an_abort_delivers_nothing_more_and_tells_the_peer_once() {
     assert_eq!(hand.controls(), []);
     hand.connection.abort();
     assert_eq!(hand.events(), []);
-    // Before there is a peer, there is nobody to tell.
+    // Before there is a peer, no shutdown is sent.
     let mut asking = Hand::asking(&dcudp(), crate::udt::net::law(&dcudp()));
     asking.poll();
     asking.connection.abort();

@@ -91,7 +91,7 @@ fn as_printed_condition_1_wants_less_and_contradicts_condition_2() {
         ExitStage::Congested
     );
     assert_eq!(stage(&[0, 1, 0], &[1, 2, 3]), ExitStage::Congested);
-    // What ends the default's congestion mode at once does nothing here.
+    // The condition that ends the default's congestion mode immediately has no effect here.
     assert_eq!(
         stage(&[3, 2, 0, 0], &[200, 150, 150, 100]),
         ExitStage::Congested

@@ -1,4 +1,4 @@
-//! Packets of somebody who lies: each is counted and has no other effect.
+//! Packets of a peer that lies: each is counted and has no other effect.
 
 use incastle_transport::udt::wire::{
     Content, Control, ControlBody, DataHeader, Dialect, Packet, Place, parse,
@@ -100,7 +100,7 @@ fn a_nak_of_what_was_never_sent_has_no_effect() {
     hand.nak(&[110..=110, 99..=99, FIRST + 1000..=FIRST + 2000]);
     assert_eq!(refused(&hand).nak_ranges, 3);
     assert_eq!(hand.data(), []);
-    // What is acknowledged is not sent again.
+    // Acknowledged packets are not sent again.
     hand.control(ack(0, 105));
     hand.nak(&[100..=104]);
     assert_eq!(refused(&hand).nak_ranges, 4);
@@ -208,7 +208,7 @@ fn the_receivers_loss_list_is_bounded() {
         hand.arrive(101 + 2 * i, Ecn::NotEct);
     }
     assert_eq!(refused(&hand).loss_list_full, 96);
-    // What was kept is complete once the gaps are filled; the rest comes again.
+    // The kept packets are complete once the gaps are filled; the others come again.
     for sequence in 100..300 {
         hand.arrive(sequence, Ecn::NotEct);
     }
@@ -326,7 +326,7 @@ fn a_peer_that_never_reads_does_not_fill_our_memory() {
         ..udt()
     };
     let mut hand = Hand::new(&config);
-    // Whatever it sends, in whatever order: 64 packets are kept.
+    // For any order of arrival 64 packets are kept.
     for i in (0..100_000_u32).rev() {
         hand.arrive(100 + i % 5_000, Ecn::NotEct);
     }

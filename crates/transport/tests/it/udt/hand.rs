@@ -50,7 +50,7 @@ impl Controller for Fixed {
     }
 }
 
-/// What left: content, ECN field, and the losses of a NAK.
+/// A packet that left: content, ECN field, and the losses of a NAK.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Sent {
     pub(crate) transmit: Transmit,
@@ -98,8 +98,8 @@ pub(crate) fn handshake_packet(destination: u32) -> Packet {
     }
 }
 
-/// A timer that has expired waits for nothing, not for a poll either: else who cannot send now, and
-/// so does not poll, would be called again and again.
+/// An expired timer waits for nothing, not for a poll either. Otherwise a caller that cannot send
+/// now, and so does not poll, would be called again and again.
 pub(crate) fn assert_ahead(timeout: Option<Time>, now: Time) {
     assert!(timeout.is_none_or(|at| at > now), "{timeout:?} at {now:?}");
 }
@@ -192,7 +192,7 @@ impl Hand {
         std::iter::from_fn(|| self.poll_one()).collect()
     }
 
-    /// All that leaves now; asks first, before each packet, whether there is none.
+    /// All packets that leave now; checks `is_quiet` before each poll.
     pub(crate) fn poll_unless_quiet(&mut self) -> Vec<Sent> {
         let one = || {
             let quiet = self.connection.is_quiet(self.now);
@@ -345,7 +345,7 @@ pub(crate) fn ack_with(own: u32, next: u32, free_packets: u32, ece: bool) -> Con
     }
 }
 
-/// A simulated endpoint's configuration: the application reads at once.
+/// A simulated endpoint's configuration: the application reads immediately.
 pub(crate) fn udt() -> Config {
     Config::default()
 }
@@ -361,7 +361,7 @@ pub(crate) fn messages(config: Config) -> Config {
     }
 }
 
-/// What a full ACK says: its number, the next packet expected, free packets.
+/// The content of a full ACK: its number, the next packet expected, free packets.
 pub(crate) fn said(control: &Control) -> (u32, u32, u32) {
     match control {
         Control::Ack {

@@ -1,4 +1,4 @@
-//! Handshakes of somebody who lies: tiny packets, impossible windows, replayed cookies, floods.
+//! Handshakes of a peer that lies: tiny packets, impossible windows, replayed cookies, floods.
 
 use incastle_transport::udt::wire::{
     ControlBody, Dialect, Extension, Handshake, HandshakeKind, SocketKind, write,
@@ -17,7 +17,7 @@ fn impossible_answers_to_a_handshake_have_no_effect() {
     let mut hand = Hand::asking(&config, crate::udt::net::law(&config));
     hand.poll();
     let ask = response(&config, HandshakeKind::Request);
-    // Somebody who does not know our first number.
+    // A stranger without our first number.
     let stranger = Handshake {
         first: number(FIRST + 1),
         ..ask
@@ -89,7 +89,7 @@ fn request(kind: HandshakeKind, cookie: u32) -> Handshake {
     }
 }
 
-/// The cookie that a listener hands out.
+/// The cookie that a listener issues.
 fn cookie(listener: &Listener, now: Time, peer: PeerAddress) -> u32 {
     let asked = request(HandshakeKind::Request, 0);
     match listener.handle(now, peer, &handshake_packet(0), &asked) {
@@ -193,7 +193,7 @@ fn a_listener_refuses_tiny_packets_and_impossible_windows() {
 
 #[test]
 fn nothing_is_amplified_before_the_cookie_returns() {
-    // From a client: at most three times, says RFC 9000; here never more than once.
+    // Towards a client RFC 9000 allows three times as much; here it is never more than once.
     let listener = Listener::new(&dcudp(), KEY);
     for kind in [
         HandshakeKind::Request,
@@ -235,7 +235,7 @@ fn a_flood_of_requests_leaves_nothing_behind() {
         let peer = PeerAddress { ip, port: 9 };
         cookie(&listener, Time::ZERO, peer);
     }
-    // The listener is as it was: it owns no table at all, and is answered for by its size.
+    // The listener is unchanged: it owns no table, as its size shows.
     assert!(size_of::<Listener>() < 512);
     let back = request(
         HandshakeKind::Response,
@@ -245,7 +245,7 @@ fn a_flood_of_requests_leaves_nothing_behind() {
     assert!(matches!(answer, Answer::Accept(_)));
 }
 
-/// What a server that speaks DCUDP answers to a client with or without an offer.
+/// The response of a DCUDP server to a client with or without an offer.
 #[test]
 fn a_server_answers_an_offer_and_nothing_else() {
     let config = dcudp();

@@ -180,7 +180,7 @@ fn a_drop_request_lets_later_messages_pass() {
     hand.control(drop);
     assert_eq!(hand.connection.stats().messages_delivered, 1);
     assert_eq!(hand.connection.stats().delivered, 100);
-    // Nothing is missing any more: the ACK says so.
+    // Nothing is missing any more, as the ACK reports.
     let acks = hand.go(10_000).controls();
     let next =
         |control: &Control| matches!(control, Control::Ack { next, .. } if *next == number(104));
@@ -205,7 +205,7 @@ fn a_drop_request_takes_what_is_missing_and_nothing_else() {
     hand.arrive_with(part(102, 2, Place::Middle, true), Ecn::NotEct);
     // All of this has arrived: it is what was acknowledged, and stays.
     hand.control(drop(101, 102));
-    // Of this a part has, which goes with the rest.
+    // A part of this message has arrived; it is dropped with the rest.
     hand.control(drop(101, 103));
     hand.arrive_with(part(104, 2, Place::Last, true), Ecn::NotEct);
     assert_eq!(hand.connection.stats().refused.broken_messages, 1);

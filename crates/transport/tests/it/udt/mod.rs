@@ -1,5 +1,5 @@
-//! Behaviour of UDT and DCUDP endpoints: the wire format, the exit rule and the estimates, the packets of each
-//! case written out, forged packets, and whole transfers over networks that lose, repeat, damage and delay.
+//! Behaviour of UDT and DCUDP endpoints: the wire format, the exit rule, the estimates, the packets of each
+//! case, and forged packets. Also whole transfers over networks that lose, repeat, damage and delay.
 
 mod arrival_speed;
 mod connections;

@@ -49,7 +49,7 @@ fn the_first_mark_is_told_at_once_then_acks_leave_every_round_trip() {
     assert_eq!(acks(&mut hand), []);
     hand.go(20).arrive(101, Ecn::Ce);
     assert_eq!(acks(&mut hand), [(true, true)]);
-    // No second one at once; the next after a round trip, 100 us, without an echo.
+    // No second one immediately; the next after a round trip, 100 us, without an echo.
     hand.go(30).arrive(102, Ecn::Ect0);
     assert_eq!(acks(&mut hand), []);
     assert_eq!(hand.timer_us(), 120);
@@ -299,7 +299,7 @@ fn eight_round_trips_without_an_ack_stop_new_data() {
     let mut hand = Hand::new(&dcudp());
     hand.connection.write(1_000_000 * FULL);
     let mut last = 0;
-    // Nobody answers; ACKs come every SYN, so 10 ms and 8 x 100 us are allowed.
+    // Without responses; ACKs come every SYN, so 10 ms and 8 x 100 us are allowed.
     for us in (0..30_000).step_by(20) {
         let data = hand.go(us).headers().1;
         let new = data
@@ -347,7 +347,7 @@ fn a_path_that_drops_ect_is_abandoned_after_ect_timeouts() {
     expire(&mut hand, 3);
     assert_eq!(hand.events(), [Event::NoEcn]);
     assert!(!hand.connection.carries_ect());
-    // One that arrived tells that the others were lost for another reason.
+    // One arrival shows that the others were lost for another reason.
     let mut hand = with(Some(3));
     hand.connection.write(10 * FULL);
     hand.poll();
@@ -396,8 +396,8 @@ fn the_flow_window_is_what_was_agreed_from_the_first_packet() {
     assert_eq!(hand.data().len(), 10_000);
 }
 
-/// A second in which a quarter of all packets is lost, a quarter comes twice and all overtake each
-/// other, while everything is marked; then a clean path. Both ends must be of one mind in the end.
+/// For a second a quarter of all packets is lost, a quarter comes twice, all overtake each other,
+/// and everything is marked; then a clean path. Both endpoints must be in one mode in the end.
 #[test]
 fn both_endpoints_agree_on_the_mode_after_any_storm() {
     for seed in 0..12 {

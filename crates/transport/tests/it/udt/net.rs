@@ -1,5 +1,6 @@
-//! Two ends and the network between them: a bottleneck with a queue and a marking threshold, and a wire
-//! that loses, repeats, delays, injects garbage and falls silent. Everything follows from one seed.
+//! Two endpoints and the network between them: a bottleneck with a queue and a marking threshold, and a
+//! wire that loses, repeats, delays, injects garbage and falls silent. Everything follows from one
+//! seed.
 
 use std::collections::BTreeMap;
 
@@ -67,7 +68,7 @@ pub(crate) fn law(config: &Config) -> Algorithm {
     }
 }
 
-/// What the network does to each packet, in parts of a thousand.
+/// The network's treatment of each packet, in parts of a thousand.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Path {
     pub(crate) loss: u64,
@@ -103,7 +104,7 @@ impl Default for Path {
     }
 }
 
-/// Which end.
+/// One of the two endpoints.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Side {
     A,
@@ -124,7 +125,7 @@ pub(crate) struct Endpoint {
     pub(crate) connection: Option<ByteConnection>,
     listener: Option<Listener>,
     config: Config,
-    /// How far its clock is ahead.
+    /// The lead of its clock.
     pub(crate) lead: Span,
     pub(crate) events: Vec<Event>,
     accepted: Option<u32>,
@@ -315,8 +316,8 @@ impl Net {
         self.carry(from, leaves, datagram, ecn);
     }
 
-    /// What a damaged packet could look like: of any length, for nobody, or of no kind. What a UDP
-    /// checksum lets pass and nothing else can tell (a changed payload) is not made here.
+    /// A damaged packet: of any length, for an unknown socket, or of no kind. A changed payload,
+    /// which a UDP checksum lets pass and nothing else can detect, is not made here.
     fn garbage(&mut self, datagram: &[u8]) -> Vec<u8> {
         match random::below(&mut self.rng, 4) {
             0 => datagram[..datagram.len().min(15)].to_vec(),
@@ -349,13 +350,13 @@ impl Net {
             self.listen(side, datagram);
         }
         if let Some(connection) = &mut self.endpoint_mut(side).connection {
-            // The error is counted; nobody needs it here.
+            // The error is counted, and not needed here.
             let _ = connection.handle_datagram(now, datagram, ecn, &mut rng);
         }
         self.rng = rng;
     }
 
-    /// What whoever owns a listener does.
+    /// The part of the listener's owner.
     fn listen(&mut self, side: Side, datagram: &[u8]) {
         let now = self.local(side);
         let Ok(View {

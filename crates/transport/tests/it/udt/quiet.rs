@@ -1,5 +1,5 @@
-//! The quick looks that simulated worlds take: who asks first whether there is anything to send, and
-//! does not poll where there is not, sees the same as who polls after everything.
+//! The cheap checks of simulated worlds: an endpoint that is polled only if it may have a packet to
+//! send behaves like one that is polled after everything.
 
 use incastle_transport::udt::Config;
 use incastle_transport::udt::wire::Control;
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::hand::{FIRST, Hand, Sent, ack_with, dcudp, number, udt};
 
-/// What happens to both endpoints, with a number that chooses how.
+/// A step of both endpoints, with a number that selects its details.
 #[derive(Debug, Clone, Copy)]
 enum Step {
     Write(u64),

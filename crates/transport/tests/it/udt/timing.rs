@@ -34,7 +34,7 @@ fn a_full_ack_leaves_every_syn_and_again_after_two_round_trips() {
         assert_eq!(hand.go(us).controls(), [], "at {us}");
     }
     assert_eq!(said(&hand.go(210_000).controls()[0]), (1, 103, 8192));
-    // The ACK2 confirms it: nothing more to say.
+    // The ACK2 confirms it: nothing more to report.
     let ack2 = Control::Ack2 { number: number(1) };
     hand.go(215_000).control(ack2);
     for us in (220_000..=600_000).step_by(10_000) {
@@ -89,7 +89,7 @@ fn a_gap_is_reported_at_once_and_again_after_two_then_three_round_trips() {
         assert_eq!(losses(hand.go(before)), []);
         assert_eq!(losses(hand.go(at)), [101..=102], "at {at}");
     }
-    // What is filled is not reported any more.
+    // A filled gap is not reported any more.
     hand.arrive(101, Ecn::NotEct);
     assert_eq!(losses(hand.go(1_401_000)), [102..=102]);
     hand.arrive(102, Ecn::NotEct);
@@ -147,7 +147,7 @@ fn reported(hand: &mut Hand) -> Vec<u32> {
 #[test]
 fn a_stamp_tells_the_rates_of_arrival_and_nothing_else() {
     let mut hand = Hand::new(&udt());
-    // All are taken at once, 7 ms after the first came.
+    // All are taken together, 7 ms after the first came.
     hand.go(7_000);
     for index in 0..300 {
         let stamp = Time::ZERO + Span::from_us(10 * u64::from(index));
@@ -202,7 +202,7 @@ fn exp_repeats_everything_that_is_outstanding() {
     assert_eq!(hand.go(460_000).data(), [100, 101, 102]);
     // N = 2.
     assert_eq!(hand.timer_us(), 460_000 + 920_000);
-    // A word that does not tell of data ends the count, not the period.
+    // A packet that does not concern data ends the count, not the period.
     hand.go(1_000_000).control(Control::KeepAlive);
     assert_eq!(hand.timer_us(), 460_000 + 460_000);
 }
@@ -298,7 +298,7 @@ fn a_full_buffer_is_told_and_its_opening_too() {
     let ack2 = Control::Ack2 { number: number(0) };
     hand.control(ack2);
     assert_eq!(hand.go(20_000).controls(), []);
-    // The application takes one packet: said at once, and again until it is confirmed.
+    // The application takes one packet: reported immediately, and again until it is confirmed.
     let now = hand.now;
     hand.connection.consume(now, 1);
     assert_eq!(said(&hand.controls()[0]), (1, 102, 1));
@@ -370,7 +370,7 @@ fn a_late_pacer_catches_up_within_its_allowance() {
         let mut hand = Hand::fixed(&config, rate, 1_000);
         hand.connection.write(100 * FULL);
         assert_eq!(hand.data().len(), 1);
-        // Nobody looked for 8 ms.
+        // No poll for 8 ms.
         hand.go(8_000).data().len()
     };
     assert_eq!(burst(Span::ZERO), 1);
@@ -392,7 +392,7 @@ fn a_pause_is_not_caught_up() {
         let mut hand = Hand::fixed(&config, rate, 1_000);
         hand.go(1_000).connection.write(2 * FULL);
         let mut sent = vec![hand.data().len(), hand.go(1_200).data().len()];
-        // Nothing to send for 700 us; then ten packets, for which somebody looks in time.
+        // Nothing to send for 700 us; then ten packets, polled in time.
         hand.go(1_900).connection.write(10 * FULL);
         sent.push(hand.data().len());
         sent.extend([1_950, 2_000, 2_100].map(|us| hand.go(us).data().len()));
@@ -403,7 +403,7 @@ fn a_pause_is_not_caught_up() {
     assert_eq!(sent(Span::ZERO), [1, 1, 1, 0, 1, 1, 4]);
     // Counted from 50 us ago, the next packets are due at 1950, 2050, and from 2150 on.
     assert_eq!(sent(Span::from_us(50)), [1, 1, 1, 1, 0, 1, 4]);
-    // Counted from 100 us ago two are due at once, after each pause.
+    // Counted from 100 us ago two are due together, after each pause.
     assert_eq!(sent(Span::from_us(100)), [2, 0, 2, 0, 1, 1, 4]);
 }
 
@@ -441,7 +441,7 @@ fn what_was_never_sent_can_be_forgotten() {
     assert_eq!(hand.events(), []);
     hand.control(ack(0, 116));
     assert_eq!(hand.events(), [Event::Finished]);
-    // What is written afterwards is sent.
+    // Data written afterwards are sent.
     hand.connection.write(10);
     assert_eq!(hand.data(), [116]);
 }

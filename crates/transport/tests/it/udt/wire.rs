@@ -41,7 +41,7 @@ fn written(packet: &Packet, body: ControlBody<'_>, dialect: Dialect) -> Vec<u8> 
     out
 }
 
-/// The words that a control packet without anything beside it takes under UDT.
+/// The 32-bit words of a control packet without a body under UDT.
 fn words(of: Control) -> Vec<u32> {
     let out = written(&control(of), ControlBody::Empty, Dialect::Udt);
     let word = |four: &[u8]| u32::from_be_bytes(four.try_into().expect("four bytes"));

@@ -1,6 +1,6 @@
-//! Seeded worlds: whole transfers over networks that lose, repeat, delay, overtake and damage packets
-//! and change their routes, between endpoints whose clocks jump, who fall silent, or who die and return. Every
-//! transfer completes with the right bytes, or says rightly why not. A world follows from its seed:
+//! Seeded worlds: whole transfers over networks that lose, repeat, delay, overtake and damage packets and
+//! change their routes. The clocks of their endpoints jump; endpoints fall silent, or die and return. Every
+//! transfer completes with the right bytes, or reports the right failure. A world follows from its seed:
 //! `UDT_WORLD=123` replays one.
 
 use incastle_cases::cases;
@@ -14,12 +14,12 @@ use super::net::{Net, Path, Side, dcudp_config, mbit, pattern, read_some, udt_co
 
 /// Worlds of the ordinary test.
 const WORLDS: u32 = 300;
-/// Silence of that length and more may end a connection: three seconds without a word.
+/// Silence of that length and more may end a connection: three seconds.
 const FATAL: Span = Span::from_secs(3);
 /// Everything is over by then: sixteen EXP take long where a clock's jump was taken for a round trip.
 const LIMIT: Span = Span::from_secs(3_000);
 
-/// What is in store for the two ends.
+/// The disturbances of the two endpoints.
 #[derive(Debug, Clone, Copy)]
 struct Fate {
     /// The network falls silent at this instant, for that span.
@@ -47,7 +47,7 @@ struct World {
     draws: Xoshiro256PlusPlus,
     fate: Fate,
     messages: bool,
-    /// What A sends to B, and B to A.
+    /// The bytes from A to B, and from B to A.
     bytes: [u64; 2],
     written: [u64; 2],
     read: [u64; 2],
@@ -129,7 +129,7 @@ impl World {
             Net::client_server(seed, path, &a, &b)
         };
         let mut fate = fate(&mut draws);
-        // A rendezvous has nobody who listens.
+        // A rendezvous has no listener.
         fate.death = fate.death.filter(|_| !rendezvous);
         let bytes = [draws.next_u64() % 300_000, draws.next_u64() % 100_000];
         let bytes = if messages {
@@ -150,7 +150,7 @@ impl World {
         }
     }
 
-    /// What happens by now.
+    /// The disturbances up to now.
     fn happen(&mut self) {
         let now = self.net.now;
         let reached = |at: Option<Time>| at.is_some_and(|at| at <= now);
@@ -176,7 +176,7 @@ impl World {
         {
             self.fate.death = None;
             self.net.b.die_and_listen();
-            // What it knew is gone with it.
+            // Its state is lost with it.
             (self.written[1], self.read[1]) = (0, 0);
             self.came[1].clear();
         }
@@ -281,7 +281,8 @@ impl World {
             }
             return (true, self.net.digest);
         }
-        // Who returns after the end of a connection opens another one, and that one works.
+        // An endpoint that returns after the end of a connection opens another one, and that one
+        // works.
         let recovered = self.recover();
         assert!(recovered, "world {seed}: no new connection");
         (false, self.net.digest)
@@ -299,7 +300,7 @@ impl World {
         }
     }
 
-    /// Both endpoints close at about the same time, and both are told that all is well.
+    /// Both endpoints close at about the same time, and both report success.
     fn close(&mut self) {
         for side in SIDES {
             let now = self.net.local(side);
