@@ -25,7 +25,7 @@ FOR_TESTS = ("incastle-cases", "dev")
 BELOW: dict[str, set[str]] = {
     "units": set(),
     "cases": set(),
-    "prefetch": set(),
+    "memory": set(),
     "congestion": {"units"},
     "queueing": {"units"},
     "transport": {"units", "congestion"},
@@ -34,7 +34,7 @@ BELOW: dict[str, set[str]] = {
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
     "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket", "secure"},
-    "engine": {"units", "prefetch", "congestion", "queueing", "transport"},
+    "engine": {"units", "memory", "congestion", "queueing", "transport"},
     "scenario": {"units", "congestion", "queueing", "transport"},
     "workload": {"units", "congestion", "transport", "engine", "scenario"},
     "experiment": {
@@ -42,7 +42,7 @@ BELOW: dict[str, set[str]] = {
         *("scenario", "workload"),
     },
     "estimate": {
-        "prefetch",
+        "memory",
         *("units", "congestion", "queueing", "transport", "engine"),
         *("scenario", "workload", "experiment"),
     },
@@ -53,7 +53,7 @@ BELOW: dict[str, set[str]] = {
     },
     "python": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "scenario"),
-        *("experiment", "estimate", "driver", "secure", "socket", "dcudp"),
+        *("experiment", "estimate", "driver", "secure", "socket", "dcudp", "memory"),
     },
 }
 

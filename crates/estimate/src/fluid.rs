@@ -348,11 +348,11 @@ impl Fluid {
     fn fetch_members(&self, link: u32) {
         let members = &self.members[link as usize];
         for &slot in members {
-            incastle_prefetch::element(&self.paths, slot as usize * self.longest);
-            incastle_prefetch::element(&self.flows, slot as usize);
+            incastle_memory::prefetch::element(&self.paths, slot as usize * self.longest);
+            incastle_memory::prefetch::element(&self.flows, slot as usize);
         }
         for &other in members.iter().flat_map(|&slot| self.path(slot)) {
-            incastle_prefetch::element(&self.links, other as usize);
+            incastle_memory::prefetch::element(&self.links, other as usize);
         }
     }
 

@@ -16,7 +16,11 @@ mod run;
 mod scenario;
 mod tables;
 
+use incastle_memory::HugePages;
 use pyo3::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: HugePages = HugePages;
 
 #[pymodule]
 mod _engine {

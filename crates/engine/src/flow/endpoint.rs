@@ -81,7 +81,7 @@ impl Endpoint {
     /// Prefetches the fields that every packet reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
-        incastle_prefetch::first_bytes(self, offset_of!(Self, limiter));
+        incastle_memory::prefetch::first_bytes(self, offset_of!(Self, limiter));
     }
 
     pub(crate) fn new(transport: Transport, origin: Origin) -> Self {
@@ -335,7 +335,7 @@ impl Endpoint {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_timeout(&self) -> Option<Time> {
         let transport = match &self.transport {
             Transport::Tcp(connection) => connection.poll_timeout(),

@@ -99,7 +99,7 @@ impl NextHopCache {
     /// Prefetches the record of an endpoint.
     #[inline(always)]
     pub(crate) fn prefetch(&self, to: EndpointIndex) {
-        incastle_prefetch::element(&self.records, self.place(to));
+        incastle_memory::prefetch::element(&self.records, self.place(to));
     }
 
     /// Caches a port.

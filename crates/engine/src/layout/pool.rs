@@ -111,7 +111,7 @@ impl<P: Linked> Pool<P> {
     /// Prefetches a slot, unless it is [`Slot::NONE`].
     #[inline(always)]
     pub(crate) fn prefetch(&self, slot: Slot) {
-        incastle_prefetch::element(&self.slots, slot.0 as usize);
+        incastle_memory::prefetch::element(&self.slots, slot.0 as usize);
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Prefetch hints for probes that keep data by port or by host.
 //!
-//! Leaves out: the prefetch instruction, which is in incastle-prefetch.
+//! Leaves out: the prefetch instruction, which is in incastle-memory.
 
 use crate::core::{HostIndex, PortIndex};
 

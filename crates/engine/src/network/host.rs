@@ -99,7 +99,7 @@ impl Host {
     /// Prefetches the fields that every packet reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
-        incastle_prefetch::value(&self.port);
+        incastle_memory::prefetch::value(&self.port);
     }
 
     /// The next dequeue of the NIC, if its line is busy until then.

@@ -178,7 +178,7 @@ fn prefetch_next<P: Probe>(fabric: &Fabric<P>) {
     let source = |event| events.later(event).map(|event| event.source() as usize);
     let port = |event| ports.get(source(event)?);
     if let Some(source) = source(3) {
-        incastle_prefetch::element(ports, source);
+        incastle_memory::prefetch::element(ports, source);
     }
     if let Some(port) = port(2) {
         pool.prefetch(port.first());
@@ -247,7 +247,7 @@ impl Network {
     /// Prefetches the subject of an event.
     #[inline(always)]
     fn prefetch_subject(&self, subject: Subject) {
-        incastle_prefetch::element(&self.ports, subject.port());
+        incastle_memory::prefetch::element(&self.ports, subject.port());
         if let Some(host) = self.hosts.get(subject.host()) {
             host.prefetch();
         }
@@ -261,7 +261,7 @@ impl Network {
         } else if let Some(host) = self.hosts.get(subject.host()) {
             self.ports[host.port.index()].prefetch();
             if let Some(waiting) = host.waiting.front() {
-                incastle_prefetch::value(waiting);
+                incastle_memory::prefetch::value(waiting);
             }
         }
     }

@@ -318,7 +318,7 @@ impl Receiver {
     /// The window advertised with an ACK of `next`, without silly window syndrome. Its right edge
     /// moves by at least a segment or half of the buffer (RFC 9293, section 3.8.6.2.2), and never
     /// back.
-    #[inline]
+    #[inline(always)]
     pub(super) fn window(&mut self, next: u64, config: &Config) -> u32 {
         let edge = self.edge(config);
         assert!(

@@ -364,8 +364,8 @@ impl Port {
     /// Prefetches the lines that a send reads.
     #[inline(always)]
     pub(crate) fn prefetch(&self) {
-        incastle_prefetch::value(&self.row);
-        incastle_prefetch::value(&self.delay);
+        incastle_memory::prefetch::value(&self.row);
+        incastle_memory::prefetch::value(&self.delay);
     }
 
     /// Prefetches the packets that a send reads: the last on the link, and the one being sent.

@@ -95,7 +95,7 @@ impl QueueHistograms {
     /// Prefetches a queue's present length and its first bins.
     #[inline(always)]
     pub(super) fn prefetch(&self, port: usize) {
-        incastle_prefetch::element(&self.rows, port * self.lines);
+        incastle_memory::prefetch::element(&self.rows, port * self.lines);
     }
 
     /// Prefetches the bin of a queue's present length.
@@ -103,7 +103,7 @@ impl QueueHistograms {
     pub(super) fn prefetch_bin(&self, port: usize) {
         let first = port * self.lines;
         let (_, length) = self.rows[first].lengths();
-        incastle_prefetch::element(&self.rows, first + (HEAD + length as usize) / WORDS);
+        incastle_memory::prefetch::element(&self.rows, first + (HEAD + length as usize) / WORDS);
     }
 
     /// Enters the time at the present length, and sets the next length.

@@ -234,7 +234,7 @@ impl PrefetchHints for Recorder {
 
     #[inline(always)]
     fn prefetch_host(&self, host: HostIndex) {
-        incastle_prefetch::element(&self.hosts, host.index());
+        incastle_memory::prefetch::element(&self.hosts, host.index());
     }
 }
 
