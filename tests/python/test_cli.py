@@ -6,14 +6,17 @@ import json
 import sys
 import tomllib
 from pathlib import Path
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import incastle as ic
 from conftest import MEASURED, SMALL, Output, start
+from incastle.analysis.confidence import interval
 from incastle.commands import run
 from incastle.commands.app import COMMANDS, command
+from incastle.units import between
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,6 +85,13 @@ def test_seeds_run_in_a_row_each_in_a_directory(cli: Cli, folder: Path) -> None:
     ):
         assert word in output.out
     assert "Goodput of flows, whole run, 3 runs together" in output.out
+    frames = [ic.Result.load(folder / "many" / f"seed-{seed}").observed for seed in (5, 6, 7)]
+    assert not any(frame["fct_s"].null_count() for frame in frames)
+    means = [fmean(frame["fct_s"]) for frame in frames]
+    low, high = interval(means) or (0, 0)
+    spread = next(line for line in output.out.splitlines() if "mean FCT" in line)
+    assert between(low, high, "s") in spread
+    assert between(min(means), max(means), "s") in spread
     as_list = json.loads(cli("run", "small.toml", "--seeds", "2", "--json").out)
     assert [one["seed"] for one in as_list] == [1, 2]
     alone = json.loads(cli("run", "small.toml", "--seed", "2", "--json", "--out", "x").out)

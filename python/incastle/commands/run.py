@@ -348,7 +348,13 @@ def show_seeds(results: Sequence[Result]) -> None:
         table.add_row("95 % interval of mean", *_of_means(columns), "")
     console = terminal.output()
     console.print(table)
-    for more in (_fairness(results), tables.transfers(*results), tables.slowdowns(*results)):
+    shown_too = (
+        _fairness(results),
+        tables.transfers(*results),
+        tables.slowdowns(*results),
+        tables.by_seed(results),
+    )
+    for more in shown_too:
         if more is not None:
             console.print(more)
     tables.unfinished(results, console)
@@ -358,7 +364,9 @@ def show_seeds(results: Sequence[Result]) -> None:
 def _of_means(columns: Sequence[Sequence[float]]) -> list[str]:
     """Write the 95 % intervals of the means over the seeds: of bytes, then of counts."""
     (low, high), *counts = (interval(values) or (nan, nan) for values in columns)
-    return [between(low, high, "B"), *(f"{_count(low)} to {_count(high)}" for low, high in counts)]
+    # No count is below zero, wherever Student's t would end.
+    counted = (f"{_count(max(low, 0))} to {_count(high)}" for low, high in counts)
+    return [between(max(low, 0), high, "B"), *counted]
 
 
 def _count(value: float) -> str:

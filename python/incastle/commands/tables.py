@@ -11,6 +11,7 @@ from rich.markup import escape
 
 from incastle.analysis import completions
 from incastle.analysis.completions import class_name, ends_of
+from incastle.analysis.seeds import over_seeds
 from incastle.terminal import aligned
 from incastle.units import DIGITS, between, si
 
@@ -22,6 +23,13 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from incastle.results import Result
+
+PER_RUN = (
+    ("fct_mean_s", "mean FCT", "s"),
+    ("fct_p99_s", "99th percentile of FCT", "s"),
+    ("slowdown_p99", "99th percentile of slowdown", ""),
+)
+"""Statistics of single runs: column, name, unit."""
 
 CLOSE_DIGITS = 9
 """Of the ends of a measured interval that are the same in fewer."""
@@ -80,6 +88,39 @@ def slowdowns(*outcomes: Result) -> Table | None:
             *(_bounded(row, f"slowdown_{name}", "") for name in names),
         )
     return table
+
+
+def by_seed(results: Sequence[Result]) -> Table | None:
+    """Show how the FCTs and slowdowns of single runs spread over their seeds."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frames = [frame for one in results if (frame := _statistics(one)) is not None]
+    if len(frames) < 2:  # noqa: PLR2004
+        return None
+    frame = pl.concat(frames, how="diagonal")
+    columns = ("group", "kind", "of each run", "runs", "mean", "95 % interval", "min to max")
+    table = aligned("Flow completion times over the seeds", *columns)
+    for column, name, unit in PER_RUN:
+        if ends_of(column)[0] not in frame.columns:
+            continue
+        for row in over_seeds(frame, ("group", "kind"), column).iter_rows(named=True):
+            ends = (("low", "high"), ("mean_from", "mean_to"), ("min", "max"))
+            table.add_row(
+                *(escape(row["group"]), escape(row["kind"]), name, f"{row['runs']}"),
+                *(completions.shown(max(row[low], 0), row[high], unit) for low, high in ends),
+            )
+    return table
+
+
+def _statistics(outcome: Result) -> pl.DataFrame | None:
+    """Return those of `PER_RUN`, by group and kind."""
+    frame = _observed([outcome])
+    if frame is None:
+        return None
+    statistics = completions.statistics_of("fct_s", ("mean", "p99"), "fct_", "_s")
+    if "slowdown" in frame.columns:
+        statistics += completions.statistics_of("slowdown", ("p99",), "slowdown_")
+    return frame.group_by("group", "kind", maintain_order=True).agg(*statistics)
 
 
 def _observed(outcomes: Sequence[Result]) -> pl.DataFrame | None:
