@@ -64,7 +64,7 @@ Resolved: TypeAlias = tuple[str, int, int]
 _KEY_BYTES = 32
 _MAX_PORT = 65535
 _PIECE_BYTES = 1 << 20
-"""What is copied at a time out of a buffer that may change while it is sent."""
+"""Bytes copied at a time from a buffer that may change while it is sent."""
 
 
 class Options(TypedDict, total=False):
@@ -171,7 +171,7 @@ class Connection:
 
     @property
     def kind(self) -> str:
-        """What it carries: "stream" or "messages"."""
+        """The kind of its data: "stream" or "messages"."""
         return self._native.kind
 
     @property

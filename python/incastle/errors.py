@@ -1,4 +1,4 @@
-"""What can go wrong, as exceptions.
+"""The exceptions that Incastle raises.
 
 Every exception that Incastle raises on purpose derives from `IncastleError`, so that one `except`
 clause catches them all; `Interrupted` alone derives from `KeyboardInterrupt`, because it is one.

@@ -34,12 +34,12 @@ HOW_TO_ASK = {
     "cnms": 'qcn = { ports = "all" }',
     "events": 'events = ["GROUP:INDEX"]',
 }
-"""What to write under [measure] for the tables that a run does not give by itself."""
+"""Keys under [measure] for the tables that a run does not store by default."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """What one run measured. Immutable; pickles; saves to a directory and loads from it.
+    """The measurements of one run. Immutable; pickles; saves to a directory and loads from it.
 
     Attributes:
         name: the scenario's name.
@@ -172,7 +172,7 @@ class Result:
 
     @property
     def buffer_occupancy(self) -> pl.DataFrame:
-        """What switches store at regular instants, with `[measure] buffer_occupancy`.
+        """Buffer occupancy of switches at regular instants, with `[measure] buffer_occupancy`.
 
         time_s, switch, port ("all": of all ports together; ports that store nothing have no row),
         bytes, threshold_bytes (of "all" the shared memory, of a port what it may hold then).
@@ -181,7 +181,7 @@ class Result:
 
     @property
     def goodput(self) -> pl.DataFrame:
-        """What each receiving host got per millisecond, from time zero to its last bin.
+        """Bytes received by each host per millisecond, from time zero to its last bin.
 
         time_s (start of the bin), host, bytes (to the application, in order), ip_bytes (received on
         the host's link, headers and ACKs included, Ethernet framing not). A millisecond in which

@@ -31,7 +31,7 @@ PATIENCE_S = 1.0
 """After Ctrl-C, how long a controller in Python may take to come back before it is raised there."""
 
 Job: TypeAlias = "Scenario | tuple[Scenario, Mapping[str, Value] | None, int | None]"
-"""What `run_many` runs: a scenario, or (scenario, overrides, seed); None leaves either as it is."""
+"""A run of `run_many`: a scenario, or (scenario, overrides, seed); None overrides nothing."""
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 Parts: TypeAlias = "tuple[str, str, tuple[tuple[str, str], ...], Mapping[str, Bound]]"
-"""What a scenario is made from: text, name of the file, overrides, classes of controllers."""
+"""The source of a scenario: text, name of the file, overrides, classes of controllers."""
 Value: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
 
 IN_CODE = "(scenario built in code)"
-"""What diagnostics name as the file of a scenario that has none."""
+"""The file name in diagnostics of a scenario without a file."""
 
 
 class Scenario:
@@ -42,7 +42,7 @@ class Scenario:
     __slots__ = ("_checked", "_file", "_origins", "_overrides", "_text", "warnings")
 
     warnings: tuple[Diagnostic, ...]
-    """What is probably not as intended, although it can run."""
+    """Settings that are valid, but probably not intended."""
 
     def __init__(
         self,

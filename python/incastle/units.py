@@ -52,7 +52,7 @@ def scale_of(numbers: Sequence[float], base: str, digits: int = DIGITS) -> tuple
     largest = max((abs(number) for number in numbers if math.isfinite(number)), default=0.0)
     chosen = (1.0, base)
     if base in PREFIXED:
-        # What would be written as 1000 of a unit is 1 of the next.
+        # 1000 of a unit is written as 1 of the next.
         reached = largest * (1 + 0.5 * 10.0**-digits)
         decimal = [pair for pair in SCALES[base].items() if "i" not in pair[0].partition("bit")[0]]
         fitting = [(factor, name) for name, factor in decimal if factor <= reached]

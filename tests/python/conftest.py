@@ -1,4 +1,4 @@
-"""What the tests share: a small scenario, and the command line in this process and in another."""
+"""Fixtures: a small scenario, and the command line in this process and in another."""
 
 from __future__ import annotations
 

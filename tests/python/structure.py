@@ -1,4 +1,4 @@
-"""What a picture shows, as short text: panels, titles, axes, curves, reference lines, legends.
+"""The structure of a picture as short text: panels, titles, axes, curves, lines, legends.
 
 Positions, sizes and limits are left out: fonts and values decide them. Panels that follow each
 other and differ in their titles alone have one line.

@@ -193,7 +193,7 @@ def on_base(low: float, *cases: str) -> Claim:
     [
         ([20, 21], [0, 0.1], Verdict.HOLDS),
         ([1, 2], [0, 0.1], Verdict.FAILS),
-        # What has failed already cannot be spoilt, nor be kept.
+        # A condition that failed before cannot be spoilt, nor be kept.
         ([1, 2], [5, 5.1], Verdict.BASE),
         ([20, 21], [5, 5.1], Verdict.BASE),
         ([1, 2], [1, 1], Verdict.BASE),

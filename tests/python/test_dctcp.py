@@ -308,6 +308,7 @@ def test_means_are_told_with_their_interval() -> None:
     assert mean_and_interval([10, 12, 14], ".1f") == "12.0 [7.0, 17.0]"
     assert mean_and_interval([2.0, 2.0, 2.0], ".2f") == "2.00"
     assert mean_and_interval([3.25], ".1f") == "3.2"
+    assert mean_and_interval([math.inf], ".0f") == "none"
     # With ends: the intervals of 10, 12, 14 and of 10, 12, 17 (mean 13; s = 3.6056, half of it
     # 4.3027 * 3.6056 / sqrt(3) = 8.957).
     some: list[Value] = [10.0, 12.0, Ends(14.0, 17.0, 1)]

@@ -1,4 +1,4 @@
-"""What unfinished transfers leave open in papers: ends, and their tables and figures."""
+"""Unfinished transfers in papers: ends of intervals, and their tables and figures."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is built for others: the container's files."""
+"""Packaging: the container's files."""
 
 from __future__ import annotations
 

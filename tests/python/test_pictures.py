@@ -1,4 +1,4 @@
-"""What every paper's pictures show, against a text: panels, titles, axes, curves, legends.
+"""Every paper's pictures against a text: panels, titles, axes, curves, legends.
 
 `python tests/python/test_pictures.py` writes the texts anew; read the difference before you commit
 it, beside the pictures of `incastle reproduce --quick`.

@@ -79,7 +79,7 @@ def test_a_point_becomes_its_scenario() -> None:
     assert (scenario["transport.min_rto"], scenario["transport.initial_rto"]) == ("200 ms",) * 2
 
 
-# What the paper and the experiments' description say; the rest is in the resolved scenario.
+# Values of the paper and the experiments' description; the rest is in the resolved scenario.
 PARAMETERS = {
     "run.duration": "20 s",
     "network.rate": "1 Gbit/s",

@@ -37,7 +37,7 @@ HOW_TO_COMPLETE = (
     "To complete them, set [measure] until before the end of the run, or a longer run.duration; "
     'finite work also ends with [run] stop = "when-done"'
 )
-"""What a user can do about unfinished transfers, if no warning says that they cannot complete."""
+"""The remedy for unfinished transfers, unless a warning says that they cannot complete."""
 
 
 def ends_of(column: str) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""What one run comes to in numbers: the columns of a sweep's summary.
+"""Measures of one run: the columns of a sweep's summary.
 
 The totals of the run come first, as in `Result.totals`; then the measures below, and with several
 groups of flows those of each group, as `GROUP.measure`. A measure that does not exist in a run is

@@ -1,4 +1,4 @@
-"""What is kept of a run: its tables, which travel from a worker as Parquet, so that they are small.
+"""The stored part of a run: its tables, sent by workers as Parquet, so that they are small.
 
 The content depends on the run alone: no time of day, no machine, no number of workers.
 """
@@ -39,7 +39,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is kept of a run.
+    """The stored part of a run.
 
     Attributes:
         values: its swept values by key.

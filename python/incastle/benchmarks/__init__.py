@@ -1,1 +1,1 @@
-"""What `incastle bench` measures: scenarios, the same work on other simulators, in turns."""
+"""The measurements of `incastle bench`: scenarios, the same work on other simulators, in turns."""

@@ -55,7 +55,7 @@ NS3_STAR = {"senderRate": "10Gbps", "delay": "25us", "markAbove": "65", "seconds
 
 @dataclass(frozen=True)
 class Run:
-    """What one run took, and what it did.
+    """Time and memory of one run, and its work.
 
     Attributes:
         cpu_s, wall_s: time of the processor and of the clock.

@@ -72,7 +72,7 @@ def packets(count: int) -> str:
 
 @dataclass(frozen=True)
 class Memory:
-    """What one thing more costs.
+    """The memory of one more object of a kind.
 
     Attributes:
         words: the thing.
@@ -94,7 +94,7 @@ PACKET = Memory("a packet in flight", 64, packets, (20_000, 260_000))
 
 @dataclass(frozen=True)
 class Cost:
-    """What was measured of it: bytes for each."""
+    """The measured bytes of each."""
 
     of: Memory
     bytes: float

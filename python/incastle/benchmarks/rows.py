@@ -1,4 +1,4 @@
-"""What a table of benchmarks has: a row per engine on each scenario, ours first, and growth."""
+"""Rows of the table of benchmarks: one per engine and scenario, ours first, and growth."""
 
 from __future__ import annotations
 

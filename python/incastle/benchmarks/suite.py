@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Published:
-    """What a simulator that cannot be installed from a registry did, another time and elsewhere.
+    """A stored measurement of a simulator that cannot be installed from a registry.
 
     Attributes:
         peer: its name.

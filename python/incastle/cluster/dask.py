@@ -61,7 +61,7 @@ class WrongVersion(IncastleError):  # noqa: N818  reads well where it is caught
 
 
 class Call(NamedTuple):
-    """What a worker does for a task: a function of (build, *arguments).
+    """The work of a task: a function of (build, *arguments).
 
     Attributes:
         name: unique among the tasks of a call.

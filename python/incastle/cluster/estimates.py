@@ -32,7 +32,7 @@ class Bundle(NamedTuple):
 
 
 class Task(NamedTuple):
-    """What is estimated: the scenario, how many similar links are simulated, and its links."""
+    """An estimate to do: the scenario, the number of similar links to simulate, and its links."""
 
     scenario: Scenario
     links: int | None

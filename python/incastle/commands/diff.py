@@ -75,14 +75,14 @@ def show(diff: ResultDiff | ReportDiff, *, everything: bool) -> None:
     """Show a comparison as tables, of each the first rows unless `everything`."""
     from incastle.difference import results  # noqa: PLC0415  only here
 
-    most = None if everything else MAX_ROWS
+    max_rows = None if everything else MAX_ROWS
     if isinstance(diff, results.ResultDiff):
-        _results(diff, most)
+        _results(diff, max_rows)
     else:
-        _reports(diff, most)
+        _reports(diff, max_rows)
 
 
-def _results(diff: ResultDiff, most: int | None) -> None:
+def _results(diff: ResultDiff, max_rows: int | None) -> None:
     console = terminal.output()
     for side, one, place in zip("AB", (diff.a, diff.b), diff.places, strict=True):
         state = ", [yellow]interrupted[/]" if one.interrupted else ""
@@ -97,11 +97,11 @@ def _results(diff: ResultDiff, most: int | None) -> None:
         else "different runs"
     )
     tables = [
-        _changes("Parameters", "key", diff.parameters, most),
-        _changes("Totals", "total", diff.totals, most),
-        _frame("Groups of flows", diff.groups, most),
-        _frame("Switch ports", diff.ports, most),
-        _curves(diff.curves, most),
+        _changes("Parameters", "key", diff.parameters, max_rows),
+        _changes("Totals", "total", diff.totals, max_rows),
+        _frame("Groups of flows", diff.groups, max_rows),
+        _frame("Switch ports", diff.ports, max_rows),
+        _curves(diff.curves, max_rows),
     ]
     for table in tables:
         if table is not None:
@@ -113,22 +113,26 @@ def _results(diff: ResultDiff, most: int | None) -> None:
         console.print("nothing differs")
 
 
-def _changes(title: str, what: str, changes: Sequence[Change], most: int | None) -> Table | None:
+def _changes(
+    title: str, what: str, changes: Sequence[Change], max_rows: int | None
+) -> Table | None:
     if not changes:
         return None
-    table = terminal.aligned(_titled(title, len(changes), most), what, "A", "B", "change")
-    for one in changes[:most]:
+    table = terminal.aligned(_titled(title, len(changes), max_rows), what, "A", "B", "change")
+    for one in changes[:max_rows]:
         table.add_row(escape(one.name), _value(one.a), _value(one.b), _percent(one.relative))
     return table
 
 
-def _frame(title: str, frame: pl.DataFrame, most: int | None) -> Table | None:
+def _frame(title: str, frame: pl.DataFrame, max_rows: int | None) -> Table | None:
     if frame.is_empty():
         return None
     key = frame.columns[0]
-    table = terminal.aligned(_titled(title, len(frame), most), key, "measure", "A", "B", "change")
+    table = terminal.aligned(
+        _titled(title, len(frame), max_rows), key, "measure", "A", "B", "change"
+    )
     table.columns[1].justify = "left"
-    for row in frame.head(most if most is not None else len(frame)).iter_rows(named=True):
+    for row in frame.head(max_rows if max_rows is not None else len(frame)).iter_rows(named=True):
         name, unit = _unit(row["measure"])
         values = (_between(row[side], row.get(f"{side}_high", row[side]), unit) for side in "ab")
         table.add_row(escape(row[key]), escape(name), *values, _percent(row["relative"]))
@@ -142,13 +146,13 @@ def _between(low: float | None, high: float | None, unit: str) -> str:
     return si(low, unit) if unit else _value(low)
 
 
-def _curves(frame: pl.DataFrame, most: int | None) -> Table | None:
+def _curves(frame: pl.DataFrame, max_rows: int | None) -> Table | None:
     if frame.is_empty():
         return None
     columns = ("table", "column", "rows of A", "of B", "mean of A", "of B", "apart by\n(RMS)")
-    table = terminal.aligned(_titled("Curves", len(frame), most), *columns, "furthest")
+    table = terminal.aligned(_titled("Curves", len(frame), max_rows), *columns, "furthest")
     table.columns[1].justify = "left"
-    for row in frame.head(most if most is not None else len(frame)).iter_rows(named=True):
+    for row in frame.head(max_rows if max_rows is not None else len(frame)).iter_rows(named=True):
         furthest = "" if row["furthest"] is None else f"{row['furthest']:+.4g}, {row['where']}"
         table.add_row(
             row["table"],
@@ -161,11 +165,11 @@ def _curves(frame: pl.DataFrame, most: int | None) -> Table | None:
     return table
 
 
-def _reports(diff: ReportDiff, most: int | None) -> None:
+def _reports(diff: ReportDiff, max_rows: int | None) -> None:
     console = terminal.output()
     for side, claims, place in zip("AB", (diff.a, diff.b), diff.places, strict=True):
         console.print(f"[bold]{side}[/]  {escape(str(place))}  {len(claims)} claims")
-    tables = [_runs(diff), _claims(diff.claims, most), _figures(diff, most)]
+    tables = [_runs(diff), _claims(diff.claims, max_rows), _figures(diff, max_rows)]
     for table in tables:
         if table is not None:
             console.print(table)
@@ -190,14 +194,14 @@ def _runs(diff: ReportDiff) -> Table | None:
     return table
 
 
-def _claims(claims: Sequence[ClaimChange], most: int | None) -> Table | None:
+def _claims(claims: Sequence[ClaimChange], max_rows: int | None) -> Table | None:
     if not claims:
         return None
     ordered = sorted(claims, key=_weight)
     columns = ("claim", "A", "B", "change", "verdict")
-    table = terminal.aligned(_titled("Claims", len(ordered), most), *columns)
+    table = terminal.aligned(_titled("Claims", len(ordered), max_rows), *columns)
     table.columns[-1].justify = "left"
-    for one in ordered[:most]:
+    for one in ordered[:max_rows]:
         values = (_with_unit(one, value) for value in one.measured)
         change = _percent(one.relative) + (" apart" if one.apart else "")
         table.add_row(escape(f"{one.paper}: {one.id}"), *values, change, _verdict(one))
@@ -223,20 +227,24 @@ def _verdict(one: ClaimChange) -> str:
     return a if a == b else f"[bold red]{a} -> {b}[/]"
 
 
-def _figures(diff: ReportDiff, most: int | None) -> Table | None:
+def _figures(diff: ReportDiff, max_rows: int | None) -> Table | None:
     if not diff.figures:
         return None
-    title = _titled("Figures with other data", len(diff.figures), most)
+    title = _titled("Figures with other data", len(diff.figures), max_rows)
     table = terminal.aligned(title, "figure", "what differs", "most", "in the column")
     table.columns[1].justify = table.columns[3].justify = "left"
-    for one in diff.figures[:most]:
+    for one in diff.figures[:max_rows]:
         most_in = ("" if one.relative is None else f"{100 * one.relative:.3g} %", one.column or "")
         table.add_row(escape(f"{one.paper}: {one.name}"), escape(one.what), *most_in)
     return table
 
 
-def _titled(title: str, count: int, most: int | None) -> str:
-    return f"{title}, {most} of {count} (--all has the others)" if most and count > most else title
+def _titled(title: str, count: int, max_rows: int | None) -> str:
+    return (
+        f"{title}, {max_rows} of {count} (--all has the others)"
+        if max_rows and count > max_rows
+        else title
+    )
 
 
 def _unit(measure: str) -> tuple[str, str]:

@@ -12,13 +12,15 @@ from rich.markup import escape
 from incastle import terminal
 from incastle.commands import tables
 from incastle.commands.options import (
-    MAX_SEED,
     RESULTS,
     AsJson,
     On,
     ScenarioFile,
     Settings,
+    count_option,
     load_scenario,
+    option,
+    seed_option,
 )
 from incastle.interrupts import INTERRUPTED
 from incastle.storage.results import file_name, prepare_place
@@ -37,39 +39,23 @@ EXAMPLES = (
 )
 
 
-Seed = Annotated[
-    int | None,
-    typer.Option(min=0, max=MAX_SEED, help="Seed.", show_default="run.seed of the scenario"),
-]
+Seed = Annotated[int | None, seed_option("Seed.")]
 Links = Annotated[
     int | None,
-    typer.Option(
-        min=1,
-        metavar="N",
-        help="Simulate about N links of each class of similar links at most.",
-        show_default="all",
+    count_option(
+        "Simulate about N links of each class of similar links at most.", metavar="N", default="all"
     ),
 ]
-Out = Annotated[
-    Path | None,
-    typer.Option(help="Directory of the result.", show_default="results/NAME-estimate"),
-]
+Out = Annotated[Path | None, option("Directory of the result.", default="results/NAME-estimate")]
 Figure = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="Draw the slowdowns into this .png, .svg or .pdf file."),
+    Path | None, option("Draw the slowdowns into this .png, .svg or .pdf file.", metavar="FILE")
 ]
-Resume = Annotated[
-    bool, typer.Option("--resume", help="Reuse links that an interrupted call has finished.")
-]
+Resume = Annotated[bool, option("Reuse links that an interrupted call has finished.", "--resume")]
 Threads = Annotated[
     int | None,
-    typer.Option(
-        "--threads",
-        min=1,
-        help="Number of links simulated concurrently.",
-        show_default="all cores",
-    ),
+    count_option("Number of links simulated concurrently.", "--threads", default="all cores"),
 ]
+Force = Annotated[bool, option("Replace an existing result.", "--force")]
 
 
 def estimate(
@@ -81,7 +67,7 @@ def estimate(
     figure: Figure = None,
     as_json: AsJson = False,
     resume: Resume = False,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing result.")] = False,
+    force: Force = False,
     on: On = None,
     threads: Threads = None,
 ) -> None:
@@ -119,7 +105,7 @@ def estimate(
         terminal.error(str(stopped))
         raise typer.Exit(INTERRUPTED) from None
     except KeyboardInterrupt:
-        # What is there is of an earlier call.
+        # The file is of an earlier call.
         there = f"; --resume goes on with {unfinished}" if unfinished.exists() else ""
         terminal.error(f"interrupted before links were simulated{there}")
         raise typer.Exit(INTERRUPTED) from None

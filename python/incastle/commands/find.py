@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path  # noqa: TC003  typer looks at it
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -18,11 +18,19 @@ from incastle.commands.many_runs import (
     Jobs,
     Resume,
     Seed,
+    Seeds,
     default_place,
     headings,
     quantity,
 )
-from incastle.commands.options import AsJson, On, ScenarioFile, Settings  # noqa: TC001  for typer
+from incastle.commands.options import (
+    AsJson,
+    On,
+    ScenarioFile,
+    Settings,
+    count_option,
+    option,
+)
 from incastle.errors import IncastleError
 from incastle.terminal import aligned
 
@@ -42,34 +50,29 @@ BEST = 10
 """Combinations of an optimization that are shown."""
 
 
-Largest = Annotated[
-    str | None,
-    typer.Option(metavar="KEY=VALUES", help="Find the largest value for which --where holds."),
-]
-Smallest = Annotated[
-    str | None,
-    typer.Option(metavar="KEY=VALUES", help="Find the smallest value for which --where holds."),
-]
-Maximize = Annotated[
-    str | None,
-    typer.Option(metavar="MEASURE", help="Find the values of --over that maximize this measure."),
-]
-Minimize = Annotated[
-    str | None,
-    typer.Option(metavar="MEASURE", help="Find the values of --over that minimize this measure."),
-]
+def _limit(which: str) -> Any:  # noqa: ANN401  as typer.Option
+    return option(f"Find the {which} value for which --where holds.", metavar="KEY=VALUES")
+
+
+def _goal(verb: str) -> Any:  # noqa: ANN401  as typer.Option
+    return option(f"Find the values of --over that {verb} this measure.", metavar="MEASURE")
+
+
+Largest = Annotated[str | None, _limit("largest")]
+Smallest = Annotated[str | None, _limit("smallest")]
+Maximize = Annotated[str | None, _goal("maximize")]
+Minimize = Annotated[str | None, _goal("minimize")]
 Over = Annotated[
-    list[str] | None,
-    typer.Option(metavar="KEY=VALUES", help="Values of a key to try. Repeatable."),
+    list[str] | None, option("Values of a key to try. Repeatable.", metavar="KEY=VALUES")
 ]
 Where = Annotated[
     str | None,
-    typer.Option(metavar="CONDITION", help="Such as 'goodput > 0.9 Gbit/s and timeouts == 0'."),
+    option("Such as 'goodput > 0.9 Gbit/s and timeouts == 0'.", metavar="CONDITION"),
 ]
 Trials = Annotated[
-    int,
-    typer.Option(min=1, metavar="N", help="With --maximize or --minimize: combinations to try."),
+    int, count_option("With --maximize or --minimize: combinations to try.", metavar="N")
 ]
+Out = Annotated[Path | None, option("Directory of the dataset.", default="results/NAME-find-KEY")]
 
 
 def find(
@@ -82,14 +85,9 @@ def find(
     where: Where = None,
     trials: Trials = 40,
     settings: Settings = None,
-    seeds: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of seeds per combination.")
-    ] = 5,
+    seeds: Seeds = 5,
     seed: Seed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Directory of the dataset.", show_default="results/NAME-find-KEY"),
-    ] = None,
+    out: Out = None,
     resume: Resume = False,
     force: Force = False,
     on: On = None,

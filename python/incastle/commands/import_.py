@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from incastle import terminal
+from incastle.commands.options import option
 from incastle.units import si
 
 if TYPE_CHECKING:
@@ -28,41 +29,43 @@ class Simulator(StrEnum):
     HTSIM = "htsim"
 
 
-Topology = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="File with the topology, if its content does not show that."),
-]
-Flows = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="File with the flows, if its content does not show that."),
-]
+def _file_with(what: str) -> Any:  # noqa: ANN401  as typer.Option
+    return option(f"File with the {what}, if its content does not show that.", metavar="FILE")
+
+
+Out = Annotated[Path, option("Directory of scenario.toml and flows.csv.", metavar="DIR")]
+Topology = Annotated[Path | None, _file_with("topology")]
+Flows = Annotated[Path | None, _file_with("flows")]
 Format = Annotated[
     Simulator | None,
-    typer.Option("--format", help="Simulator that the files are for.", show_default="by content"),
+    option("Simulator that the files are for.", "--format", default="by content"),
 ]
 Congestion = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Congestion control; see `incastle list algorithms`.",
-        show_default="new-reno",
+    option(
+        "Congestion control; see `incastle list algorithms`.", metavar="NAME", default="new-reno"
     ),
 ]
 MarkingThreshold = Annotated[
     str | None,
-    typer.Option(
+    option(
+        "Mark above this queue, such as '65 packets' or '100 KB'.",
         metavar="K",
-        help="Mark above this queue, such as '65 packets' or '100 KB'.",
-        show_default="no marking",
+        default="no marking",
     ),
 ]
+Buffer = Annotated[
+    str | None,
+    option("Buffer of each switch port.", metavar="SIZE", default="from the files"),
+]
+Duration = Annotated[
+    str | None, option("Length of the run.", metavar="TIME", default="enough for all flows")
+]
+Force = Annotated[bool, option("Replace an existing import.", "--force")]
 
 
 def import_(
-    out: Annotated[
-        Path,
-        typer.Option(metavar="DIR", help="Directory of scenario.toml and flows.csv."),
-    ],
+    out: Out,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -74,19 +77,9 @@ def import_(
     format_: Format = None,
     congestion: Congestion = None,
     marking_threshold: MarkingThreshold = None,
-    buffer: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SIZE", help="Buffer of each switch port.", show_default="from the files"
-        ),
-    ] = None,
-    duration: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME", help="Length of the run.", show_default="enough for all flows"
-        ),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an existing import.")] = False,
+    buffer: Buffer = None,
+    duration: Duration = None,
+    force: Force = False,
 ) -> None:
     """Make a scenario from files of other simulators.
 

@@ -19,7 +19,7 @@ EXAMPLES = ("incastle list algorithms", "incastle list papers")
 
 
 class Listing(StrEnum):
-    """What `incastle list` can list."""
+    """The lists of `incastle list`."""
 
     ALGORITHMS = "algorithms"
     QUEUES = "queues"

@@ -1,4 +1,4 @@
-"""What `incastle sweep` and `incastle find` share: options, plans, places and parts of tables."""
+"""Options, plans, places and parts of tables that `incastle sweep` and `incastle find` share."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.markup import escape
 from incastle import terminal
 from incastle.analysis.completions import HOW_TO_COMPLETE
 from incastle.analysis.measures import unit_of
-from incastle.commands.options import MAX_SEED, RESULTS, setting
+from incastle.commands.options import MAX_SEED, RESULTS, count_option, option, seed_option, setting
 from incastle.errors import ClusterError, IncastleError, InternalError, RunError
 from incastle.interrupts import INTERRUPTED
 from incastle.storage.results import file_name
@@ -37,22 +37,16 @@ MAX_FAILURES = 10
 UNFINISHED = ("unfinished", "rounds_unfinished")
 """Columns of the summary that are one in the table."""
 
-Seed = Annotated[
-    int | None,
-    typer.Option(min=0, max=MAX_SEED, help="First seed.", show_default="run.seed of the scenario"),
-]
+Seed = Annotated[int | None, seed_option("First seed.")]
+Seeds = Annotated[int, count_option("Number of seeds per combination.", metavar="N")]
 Jobs = Annotated[
     int | None,
-    typer.Option(
-        "--jobs",
-        "--threads",
-        min=1,
-        help="Number of concurrent runs on this machine.",
-        show_default="all cores",
+    count_option(
+        "Number of concurrent runs on this machine.", "--jobs", "--threads", default="all cores"
     ),
 ]
-Resume = Annotated[bool, typer.Option("--resume", help="Run what is missing in the directory.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing dataset.")]
+Resume = Annotated[bool, option("Run what is missing in the directory.", "--resume")]
+Force = Annotated[bool, option("Replace an existing dataset.", "--force")]
 
 
 def read_plan(

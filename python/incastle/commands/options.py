@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,30 +17,40 @@ MAX_SEED = 2**64 - 1
 RESULTS = Path("results")
 """Where results go without --out."""
 
+
+def option(help_: str, *names: str, metavar: str | None = None, default: str | None = None) -> Any:  # noqa: ANN401  as typer.Option
+    """Declare an option; `default` is shown in place of a default of None."""
+    return typer.Option(*names, metavar=metavar, help=help_, show_default=default or True)
+
+
+def count_option(
+    help_: str, *names: str, metavar: str | None = None, default: str | None = None
+) -> Any:  # noqa: ANN401  as typer.Option
+    """Declare an option that takes an integer of at least 1."""
+    return typer.Option(*names, min=1, metavar=metavar, help=help_, show_default=default or True)
+
+
+def seed_option(help_: str) -> Any:  # noqa: ANN401  as typer.Option
+    """Declare an option that takes a seed, by default the scenario's."""
+    default = "run.seed of the scenario"
+    return typer.Option(min=0, max=MAX_SEED, help=help_, show_default=default)
+
+
 ScenarioFile = Annotated[Path, typer.Argument(metavar="SCENARIO", help="A scenario in TOML.")]
 Threads = Annotated[
-    int | None,
-    typer.Option("--threads", min=1, help="Number of concurrent runs.", show_default="all cores"),
+    int | None, count_option("Number of concurrent runs.", "--threads", default="all cores")
 ]
 Settings = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="KEY=VALUE", help="Override a key of the scenario. Repeatable."),
+    option("Override a key of the scenario. Repeatable.", "--set", metavar="KEY=VALUE"),
 ]
 On = Annotated[
     str | None,
-    typer.Option(
-        "--on",
-        metavar="ADDRESS",
-        help="Address of a Dask scheduler, such as tcp://host:8786.",
-    ),
+    option("Address of a Dask scheduler, such as tcp://host:8786.", "--on", metavar="ADDRESS"),
 ]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON, and nothing else, on standard output.")
-]
-
+AsJson = Annotated[bool, option("Print JSON, and nothing else, on standard output.", "--json")]
 Unverified = Annotated[
-    bool,
-    typer.Option("--unverified", help="Skip the check of files against their hashes."),
+    bool, option("Skip the check of files against their hashes.", "--unverified")
 ]
 
 

@@ -24,11 +24,12 @@ from incastle.commands.many_runs import (
     Jobs,
     Resume,
     Seed,
+    Seeds,
     default_place,
     headings,
     number,
 )
-from incastle.commands.options import AsJson, On, Unverified  # noqa: TC001  typer looks at it
+from incastle.commands.options import AsJson, On, Unverified, option
 from incastle.errors import IncastleError, ResultError
 from incastle.runner import cores
 from incastle.storage.results import file_name
@@ -86,8 +87,7 @@ WHOLE_RUN = {
 LONG = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
 Tables = Annotated[
-    str | None,
-    typer.Option(metavar="NAME,...", help="Keep further tables, such as flows,links."),
+    str | None, option("Keep further tables, such as flows,links.", metavar="NAME,...")
 ]
 
 
@@ -99,33 +99,28 @@ Source = Annotated[
 ]
 Lists = Annotated[
     list[str] | None,
-    typer.Option(
+    option(
+        "Values of a key: 2,4,8 or 1..20 or a TOML list. Repeatable.",
         "--set",
         metavar="KEY=VALUES",
-        help="Values of a key: 2,4,8 or 1..20 or a TOML list. Repeatable.",
     ),
 ]
 Plot = Annotated[
-    str | None,
-    typer.Option(metavar="'x=KEY y=MEASURE hue=KEY'", help="Draw a figure of the results."),
+    str | None, option("Draw a figure of the results.", metavar="'x=KEY y=MEASURE hue=KEY'")
 ]
 Figure = Annotated[
-    Path | None,
-    typer.Option(help="File of the figure: .png, .svg or .pdf.", show_default="DIR/Y-by-X.png"),
+    Path | None, option("File of the figure: .png, .svg or .pdf.", default="DIR/Y-by-X.png")
 ]
+Out = Annotated[Path | None, option("Directory of the dataset.", default="results/NAME-by-KEYS")]
+Yes = Annotated[bool, option(f"Start more than {MANY:,} runs without confirmation.", "--yes")]
 
 
 def sweep(
     place: Source,
     settings: Lists = None,
-    seeds: Annotated[
-        int, typer.Option(min=1, metavar="N", help="Number of seeds per combination.")
-    ] = 1,
+    seeds: Seeds = 1,
     seed: Seed = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(help="Directory of the dataset.", show_default="results/NAME-by-KEYS"),
-    ] = None,
+    out: Out = None,
     resume: Resume = False,
     force: Force = False,
     tables: Tables = None,
@@ -134,9 +129,7 @@ def sweep(
     plot: Plot = None,
     figure: Figure = None,
     as_json: AsJson = False,
-    yes: Annotated[
-        bool, typer.Option("--yes", help=f"Start more than {MANY:,} runs without confirmation.")
-    ] = False,
+    yes: Yes = False,
     unverified: Unverified = False,
 ) -> None:
     """Simulate every combination of the values of some keys, with one or more seeds each.

@@ -43,7 +43,7 @@ def transfers(*outcomes: Result) -> Table | None:
     if frame is None:
         return None
     in_time = pl.col("completed_s") <= pl.col("deadline_s")
-    # What is still open at the end, with time left, is neither met nor missed.
+    # Deadlines of unfinished transfers after the end are neither met nor missed.
     decided = pl.col("completed_s").is_not_null() | (pl.col("deadline_s") <= pl.col("end_s"))
     names = ("mean", "median", "p99")
     groups = frame.group_by("group", "kind", maintain_order=True).agg(

@@ -1,4 +1,4 @@
-"""What a class must have to be a controller: reported with its line before the run begins.
+"""Checks of a controller's class: errors are reported with their line before the run begins.
 
 Checked are the methods, what they are called with, and which parameters `__init__` takes. Leaves
 out: methods that are no plain functions (made by `functools.partial`, written in C), and what a

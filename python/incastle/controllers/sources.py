@@ -53,7 +53,7 @@ class _Mistake(Exception):  # noqa: N818  it becomes a message, users never see 
 
 
 class Origins:
-    """What the names of controllers stand for in one scenario: a file is read once.
+    """The classes that one scenario's names of controllers stand for: a file is read once.
 
     Args:
         file: the scenario's file: others are looked for in its folder.

@@ -1,4 +1,4 @@
-"""What differs between two results, or between two reports: `incastle diff`.
+"""Differences between two results, or between two reports: `incastle diff`.
 
 `values` compares plain values, `results` two results, `reports` two reports, `draw` makes the
 figures, `api` selects one of them.

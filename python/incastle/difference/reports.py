@@ -121,7 +121,7 @@ class FigureChange:
 
 @dataclass(frozen=True)
 class ReportDiff:
-    """What differs between two reports.
+    """Differences between two reports.
 
     Attributes:
         places: where they lie.

@@ -30,7 +30,7 @@ NAMES = ("flow", "port", "host", "switch", "group", "index")
 
 @dataclass(frozen=True)
 class ResultDiff:
-    """What differs between two results.
+    """Differences between two results.
 
     Attributes:
         a, b: the results.
@@ -59,7 +59,7 @@ class ResultDiff:
 
     @cached_property
     def groups(self) -> pl.DataFrame:
-        """What differs by group of flows: group, measure, a, a_high, b, b_high, relative.
+        """Differences by group of flows: group, measure, a, a_high, b, b_high, relative.
 
         Where unfinished transfers could change a value, `a` and `a_high` are its ends, and there is
         no relative change; elsewhere they are equal.
@@ -68,7 +68,7 @@ class ResultDiff:
 
     @cached_property
     def ports(self) -> pl.DataFrame:
-        """What differs at switch ports, the longest queues first: port, measure, a, b, relative."""
+        """Differences at switch ports, the longest queues first: port, measure, a, b, relative."""
         return differing(_ports(self.a), _ports(self.b), ["port", "measure"])
 
     @cached_property

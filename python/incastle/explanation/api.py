@@ -103,7 +103,7 @@ class Explanation:
 
     @property
     def parts(self) -> pl.DataFrame:
-        """What its time was spent with: part, port ("" where it has none), seconds, share."""
+        """The parts of its FCT: part, port ("" where it has none), seconds, share."""
         sums: dict[tuple[str, str], int] = {}
         for one in self.path.pieces:
             key = (one.kind, one.where)

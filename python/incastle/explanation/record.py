@@ -109,7 +109,7 @@ class Passage(NamedTuple):
 
 
 class Record:
-    """What was recorded of one flow."""
+    """The recorded events of one flow."""
 
     def __init__(self, frame: pl.DataFrame) -> None:
         self.events = [_event(row) for row in frame.iter_rows(named=True)]

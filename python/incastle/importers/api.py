@@ -36,7 +36,7 @@ Found = tuple[Kind, Lines]
 
 @dataclass(frozen=True)
 class Imported:
-    """What came of an import.
+    """The outcome of an import.
 
     Attributes:
         scenario: the file that was written.

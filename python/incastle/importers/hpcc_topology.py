@@ -30,7 +30,7 @@ LINK_FIELDS = 5
 MAX_NODES = 1_000_000
 MIN_RATE, MAX_RATE = 1_000, 10**14
 MAX_DELAY = 1_000 * PS_PER_S
-"""What the scenario language has for links."""
+"""Keys of links in the scenario language."""
 
 
 def read(lines: Lines) -> Network:

@@ -60,7 +60,7 @@ def read(lines: Lines, report: Callable[[int], None] | None = None) -> Transfers
 
 @dataclass
 class _Matrix:
-    """What has been read."""
+    """The lines read so far."""
 
     lines: Lines
     triggers: Triggers

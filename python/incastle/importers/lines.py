@@ -45,7 +45,7 @@ class BrokenFile(IncastleError):  # noqa: N818  reads well where it is caught
 
 @dataclass(frozen=True)
 class Note:
-    """What a file has and the scenario has not."""
+    """Content of a file that the scenario lacks."""
 
     file: str
     line: int

@@ -1,4 +1,4 @@
-"""What is read from files: a network, and transfers over it."""
+"""The content of files: a network, and transfers over it."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Failure(NamedTuple):
 
 @dataclass(frozen=True)
 class Transfers:
-    """What is sent.
+    """Data to send.
 
     Attributes:
         file: the file as it was named.

@@ -1,4 +1,4 @@
-"""What a file is, by what stands in it."""
+"""The kind of a file, by its content."""
 
 from __future__ import annotations
 

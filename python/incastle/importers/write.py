@@ -58,7 +58,7 @@ PERMUTATION = 10**6
 
 @dataclass(frozen=True)
 class Choices:
-    """What the files do not have. None is Incastle's default; the length is then computed."""
+    """Settings that the files lack. None is Incastle's default; the length is then computed."""
 
     congestion: str | None = None
     marking_threshold: str | None = None

@@ -405,8 +405,11 @@ def mean_of_finite(values: Sequence[Value], spec: str) -> str:
 def mean_and_interval(values: Sequence[Value], spec: str) -> str:
     """Print the mean with its 95 % interval, "2.1 [1.8, 2.4]"; alone where all are equal.
 
-    Where transfers were unfinished the mean has its ends, and the interval is that of both.
+    Where transfers were unfinished the mean has its ends, and the interval is that of both. A value
+    that no run reaches (`min(... else inf)`) is "none".
     """
+    if any(math.isinf(ends(value).low) for value in values):
+        return "none"
 
     def write(value: float) -> str:
         return "∞" if math.isinf(value) else format(value, spec)

@@ -79,7 +79,7 @@ class Panels(ABC):
     looks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     styles: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
-    """What values of `across`, `down` and `series` are shown as."""
+    """Labels of the values of `across`, `down` and `series`."""
     entry: str = "{}"
     """How a series is called, with its value in braces."""
     legend: str = ""

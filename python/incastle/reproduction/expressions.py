@@ -63,7 +63,7 @@ class Definition:
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression may use: runs, names with their values, functions.
+    """The scope of an expression: runs, names with their values, functions.
 
     `missing` collects the experiments that were asked for and have no runs.
     """

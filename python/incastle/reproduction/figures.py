@@ -64,7 +64,7 @@ STYLES: dict[str, dict[str, Any]] = {
     "DCTCP": {"color": BLUE, "marker": "o"},
 }
 HIGH, UNFINISHED = "_high", "_unfinished"
-"""What follows the name of a column of lower ends: its upper ends, and how many were unfinished."""
+"""Suffixes of a column of lower ends: for its upper ends, and the number unfinished."""
 
 
 @dataclass(frozen=True)

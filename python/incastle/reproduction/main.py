@@ -63,7 +63,7 @@ class ReproduceError(IncastleError):
 
 @dataclass(frozen=True)
 class Part:
-    """What is to be reproduced of one paper."""
+    """The part of one paper to reproduce."""
 
     paper: Paper
     figures: tuple[FigureSpec, ...]

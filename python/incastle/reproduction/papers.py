@@ -62,7 +62,7 @@ class Experiment:
 
 @dataclass(frozen=True, eq=False)
 class Observation:
-    """What is kept of one finished run: the tables that the paper asks for."""
+    """The stored part of one finished run: the tables that the paper asks for."""
 
     tables: Mapping[str, pl.DataFrame]
     digest: str
@@ -90,7 +90,7 @@ class Observations:
 
 
 Measure: TypeAlias = "Callable[[Observations], Mapping[str, Sequence[Value]]]"
-"""What a claim is judged by: for each case one value per seed, with ends if need be (`lasting`)."""
+"""The values of a claim: for each case one per seed, with ends if need be (`lasting`)."""
 
 
 @dataclass(frozen=True)

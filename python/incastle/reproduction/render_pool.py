@@ -36,7 +36,7 @@ def render(drawings: Sequence[Drawing]) -> list[str]:
         helped = [pool.submit(_help, share) for share in shares[1:]]
         texts[0::hands] = _render(shares[0])
         for hand, answer in enumerate(helped, 1):
-            # What a helper could not do is done here, in the only thread that draws.
+            # The share of a failed helper is done here, in the only thread that draws.
             texts[hand::hands] = answer.result() or _render(shares[hand])
     return texts
 

@@ -1,1 +1,1 @@
-"""What is on the disk: whole files, their hashes, result directories, parts of sweeps."""
+"""Files: whole ones, their hashes, result directories, parts of sweeps."""

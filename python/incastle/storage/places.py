@@ -1,4 +1,4 @@
-"""What lies at a path that a user has named: for messages with the command that takes it."""
+"""The kind of result at a user's path: for messages with the command that takes it."""
 
 from __future__ import annotations
 

@@ -43,9 +43,9 @@ ENTRIES: dict[str, type | tuple[type, ...]] = {
     "wall_s": (int, float),
     "totals": dict,
 }
-"""What a summary has."""
+"""Keys of a summary."""
 OF_SEEDS = re.compile(r"\.|seed-\d+(-interrupted)?$")
-"""What may be in a folder with one result per seed: those, and what is hidden."""
+"""Names in a folder with one result per seed: those, and hidden files."""
 OPTIONAL: dict[str, type] = {"warnings": list, "sources": list, "offered_load": dict}
 OF_THE_FILES: dict[str, type] = {"layout": int, "files": dict, SEAL: str}
 """Entries of summary.json that are no part of the result."""
@@ -271,7 +271,7 @@ def load(directory: Path, *, verify: bool = True) -> dict[str, Any]:
     def read(path: Path, reader: Callable[[Path], Any]) -> Any:  # noqa: ANN401
         try:
             return reader(path)
-        # What polars cannot make sense of at all is a panic of its, which is no Exception.
+        # For bytes that are no Parquet at all, polars panics, which is no Exception.
         except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as no:
             raise unreadable(path, no) from None
 

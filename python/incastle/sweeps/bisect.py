@@ -47,7 +47,7 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class SearchResult:
-    """What a bisection found.
+    """The outcome of a bisection.
 
     Attributes:
         key: the key.

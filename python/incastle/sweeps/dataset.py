@@ -56,7 +56,7 @@ COPY = f"{HEADER}.copy"
 SCENARIO, FAILURES = "scenario.toml", "failures.json"
 LOCK = ".lock"
 OURS = frozenset({HEADER, COPY, SCENARIO, FAILURES, UNFINISHED, LOCK, RUNS})
-"""What the directory holds in addition to the tables and figures."""
+"""Files of the directory in addition to the tables and figures."""
 TABLES = tuple(dict.fromkeys(("flows", "transfers", "rounds", "queues", "links", *HOW_TO_ASK)))
 """Tables that can be kept in addition to the summary."""
 LAYOUT = 2
@@ -70,7 +70,7 @@ MAX_SMALL = 64
 
 @dataclass
 class Header:
-    """What sweep.json holds of the plan.
+    """The plan in sweep.json.
 
     Attributes:
         version: the version of Incastle that computes it.

@@ -1,4 +1,4 @@
-"""What a large sweep will cost, from some of its runs: processor time and disk.
+"""The cost of a large sweep, from some of its runs: processor time and disk.
 
 The first, the middle and the last combination are run, each on one thread and for a few seconds at
 most; a run that is not over by then counts by the simulated time that it has reached. The mean of
@@ -48,7 +48,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What some number of runs will cost."""
+    """The cost of a number of runs."""
 
     runs: int
     samples: tuple[Sample, ...]

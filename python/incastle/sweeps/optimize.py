@@ -90,7 +90,7 @@ class Tried:
 
 @dataclass(frozen=True, eq=False)
 class Optimum:
-    """What an optimization found.
+    """The outcome of an optimization.
 
     Attributes:
         column: the measure's column in the summary.
@@ -147,7 +147,7 @@ class Optimum:
 
 @dataclass(frozen=True)
 class Objective:
-    """What is optimized.
+    """The goal of an optimization.
 
     Attributes:
         measure: its name, as a user writes it.

@@ -74,7 +74,7 @@ class Cell:
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
-        """What stands after `--set`."""
+        """The arguments of `--set`."""
         return tuple((key, choice.text) for key, choice in self.choices)
 
     @property

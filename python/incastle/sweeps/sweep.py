@@ -1,4 +1,4 @@
-"""What a sweep gives: frames, failures, the directory, a figure."""
+"""Results of a sweep: frames, failures, the directory, a figure."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class Tables(Mapping[str, "pl.DataFrame"]):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sweep:
-    """What a sweep gave.
+    """The results of a sweep.
 
     Attributes:
         frame: one row per finished run: swept keys, seed, digest, totals, measures. In the order of

@@ -1,4 +1,4 @@
-"""What searches share: candidates are checked, run with every seed, and their rows read back."""
+"""Trials of searches: candidates are checked, run with every seed, and their rows read back."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ class Trials:
             for cell in cells:
                 choice = dict(cell.choices)[key]
                 by_words[choice.words] = choice.value
-            # What another search has left here comes last.
+            # Combinations of an earlier search come last.
             last = len(places)
             values[key] = [
                 by_words[word] for word in sorted(by_words, key=lambda w: places.get(w, last))

@@ -53,7 +53,7 @@ class Axis:
 
     @property
     def kind(self) -> str:
-        """What the column of this key holds: "integer", "number", "boolean" or "text"."""
+        """The type of this key's column: "integer", "number", "boolean" or "text"."""
         return kind_of(choice.value for choice in self.choices)
 
 

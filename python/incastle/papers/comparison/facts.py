@@ -1,4 +1,4 @@
-"""What wins where, in words: names and numbers for a note of paper.toml, all from the runs."""
+"""The best algorithm of each case: names and numbers from the runs, for a note of paper.toml."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 LOCKED_OUT = 0.9
 """With two flows: one has locked the other out when it has more than this of what arrives."""
 HYSTERESIS = 0.4
-"""What counts as a turn of the queue, in shares of the model's swing."""
+"""The smallest swing that counts as a turn of the queue, in shares of the model's swing."""
 SWINGS = {2: 20, 48: 100}
 """For each number of flows a K of every length at which the queue never runs empty."""
 _FULL_ABOVE = 60
@@ -61,8 +61,8 @@ def steady_facts(declared: Declarations, runs: Observations) -> dict[str, str]:
     scope = declared.scope(runs)
     path = "throughput('steady/dctcp/n=48/growing/k={k}')"
     mean = {k: fmean(scope.having(k=k).seeds(path)) for k in scope.names["ks_48"]}
-    least = min(value for k, value in mean.items() if k >= _FULL_ABOVE)
-    found = {"knee": f"{knee(mean.items()):.0f}", "least": f"{least:.2f}"}
+    smallest = min(value for k, value in mean.items() if k >= _FULL_ABOVE)
+    found = {"knee": f"{knee(mean.items()):.0f}", "min": f"{smallest:.2f}"}
     for n in SWINGS:
         found[f"fluid_{n}"] = f"{knee((k, fluid(n, k)) for k in range(1, 101)):.1f}"
         found |= _swings(runs, n, scope.evaluate("windows['steady']"))

@@ -145,7 +145,7 @@ def map_facts(declared: Declarations, runs: Observations) -> dict[str, str]:
     return {
         **{f"n{figure}": str(alone[figure]) for figure in FIGURES_ASKED},
         "all": str(len(found)),
-        "most": str(most),
+        "max": str(most),
         "best": ", ".join(f"{name} in {times}" for name, times in sorted(sets.items())),
         "with_7b": _places(found, {"7b"}),
         "with_8": _places(found, {"6a", "8"}),

@@ -31,7 +31,7 @@ RED = {
 }
 """RED's usual values. The scenarios of DCUDP have min = max and weight 1: a threshold."""
 RED_DROP = {**RED, "switch.queue.action": "mark-below-max"}
-"""What ns-2 does by default: a packet that is chosen with more than mark_p = 0.1 is dropped."""
+"""The default of ns-2: a packet that is chosen with more than mark_p = 0.1 is dropped."""
 _MARKERS: dict[str, Mapping[str, str]] = {"threshold": {}, "red": RED, "red-drop": RED_DROP}
 
 
@@ -180,4 +180,4 @@ AXES = {
         for reading in combinations()
     ),
 }
-"""What the declarations loop over, from here: readings by their keys, and the other protocols."""
+"""Lists that the declarations loop over: readings by their keys, and the other protocols."""

@@ -25,10 +25,10 @@ BURST_S, PERIOD_S = 0.1, 0.25
 SMALL = 3 * TH_MAX
 """Packets: the queue that the claims call small at first."""
 WATCHED_S = 0.1
-"""What is looked at before and after the end of figure 8's bulk transfer."""
+"""The time evaluated before and after the end of figure 8's bulk transfer."""
 LINEAR_S = 0.01
 NEW_S = 0.01
-"""What is looked at of a newcomer."""
+"""The time evaluated after a new flow's start."""
 LAST_S = 0.025
 """Of a burst: where shares should have converged."""
 PAYLOAD = {"tcp": 1460, "dcudp": 1456, "udt": 1456}

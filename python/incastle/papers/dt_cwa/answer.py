@@ -134,8 +134,8 @@ def draw_variants(figure: Figure, data: pl.DataFrame) -> None:
     for (setting, column), part in data.group_by("setting", "column", maintain_order=True):
         rows = list(part.iter_rows(named=True))
         lows, highs = apart([lasting.read(row, "change_percent") for row in rows])
-        most = "∞" if math.isinf(max(highs)) else _signed(max(highs), 0)
-        text = f"{_dctcp_of(rows[0])}\n{_signed(min(lows), 0)} to {most}"
+        maximum = "∞" if math.isinf(max(highs)) else _signed(max(highs), 0)
+        text = f"{_dctcp_of(rows[0])}\n{_signed(min(lows), 0)} to {maximum}"
         cells.append(_cell(setting, column, text, inside=any(part["in_band"])))
     Cells(height=0.42)(figure, _cells(cells))
 
@@ -193,8 +193,8 @@ def answer_facts(declared: Declarations, runs: Observations) -> dict[str, str]:
     value, at = max_change(scope.having(s=reading("around-k", "subtract")), "total")
     smallest = min(ends(_dctcp(scope.having(s=DCTCP, n=n), "ftp")).low for n in flows)
     return {
-        "least": _number(smallest, 0),
-        "most": _number(rising(max, [*changes, 0.0])),
+        "min": _number(smallest, 0),
+        "max": _number(rising(max, [*changes, 0.0])),
         "best": _number(value, 0),
         "best_at": str(at),
     }
@@ -207,11 +207,13 @@ def open_facts(declared: Declarations, runs: Observations) -> dict[str, str]:
         f"{row['setting']} ({row['reading']}, {row['what']}, n = {row['n']})"
         for row in found.filter(found["in_band"]).iter_rows(named=True)
     ]
-    most = found.row(found["change_percent"].arg_max() or 0, named=True)
+    largest = found.row(found["change_percent"].arg_max() or 0, named=True)
     return {
         "hits": "; ".join(hits) or "none",
         "count": str(len(hits)),
         "all": str(len(found)),
-        "most": _number(lasting.read(most, "change_percent"), 0),
-        "most_where": f"{most['setting']}, {most['reading']}, {most['what']}, n = {most['n']}",
+        "max": _number(lasting.read(largest, "change_percent"), 0),
+        "max_where": ", ".join(
+            (*(largest[one] for one in ("setting", "reading", "what")), f"n = {largest['n']}")
+        ),
     }

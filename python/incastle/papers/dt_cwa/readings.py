@@ -56,4 +56,4 @@ AXES = {
     "systems": (DCTCP, *READINGS, *SWITCH_ALONE),
     "markers": MARKERS,
 }
-"""What the declarations loop over, from here."""
+"""Lists that the declarations loop over."""

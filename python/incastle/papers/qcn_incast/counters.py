@@ -1,4 +1,4 @@
-"""What the counters of II, III and IV do, from traces of a congestion point and reaction points.
+"""The counters of II, III and IV, from traces of a congestion point and reaction points.
 
 A table `cnms` has each sampling: psi and the interval drawn after it, the standard's for psi times
 U(0.85, 1.15) and, with II, divided by 2 to the power of its counter. So the counter can be read

@@ -1,4 +1,4 @@
-"""What the claims would look like under the readings that come nearest to Devkota and Reddy.
+"""The claims under the readings that come nearest to Devkota and Reddy.
 
 These readings were found after the results, so they decide no verdict. Here the measures of the
 claims are formed again with the runs of `open/nearest/` in the place of QCN's, by whether the mean
