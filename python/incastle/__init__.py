@@ -8,9 +8,9 @@
 `load` and `Scenario` make scenarios, `run` and `run_many` simulate them, `Result` holds what was
 measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
 `optimize` search among them, `diff` compares two results or two reports, `explain` shows why a flow
-took its time. `estimate` gives completion times where a network is too large to simulate.
-`Controller` is what congestion controls of your own derive from. Units are in the names: `_s`
-seconds, `_bytes`, `_bit_s` bits per second.
+took its time, `plot` draws the standard figures. `estimate` gives completion times where a network
+is too large to simulate. `Controller` is what congestion controls of your own derive from. Units
+are in the names: `_s` seconds, `_bytes` bytes, `_bit_s` bits per second.
 """
 
 from importlib import import_module
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from incastle.estimates.api import EstimateStopped, estimate
     from incastle.explanation.api import Explanation, explain
+    from incastle.plotting import api as plot
     from incastle.results import Result
     from incastle.runner import Progress, run, run_many
     from incastle.scenario import Scenario, load
@@ -78,6 +79,7 @@ __all__ = [
     "find",
     "load",
     "optimize",
+    "plot",
     "run",
     "run_many",
     "sweep",
@@ -106,10 +108,14 @@ def __getattr__(name: str) -> object:
 
     The command line has to answer Ctrl-C before all of that is there.
     """
+    if name == "plot":
+        value: object = import_module(f"{__name__}.plotting.api")
+        globals()[name] = value
+        return value
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     home = next((home for home, names in _HOMES.items() if name in names), "errors")
-    value: object = getattr(import_module(f"{__name__}.{home}"), name)
+    value = getattr(import_module(f"{__name__}.{home}"), name)
     globals()[name] = value
     return value
 

@@ -18,8 +18,12 @@ from incastle.storage import results as store
 if TYPE_CHECKING:
     import os
     from collections.abc import Sequence
+    from typing import Unpack
 
     import polars as pl
+    from matplotlib.figure import Figure
+
+    from incastle.plotting.api import Choices
 
 HOW_TO_ASK = {
     "queue_samples": 'queue = { every = "100 us" }',
@@ -292,6 +296,18 @@ class Result:
         else:
             advice = "it has " + ", ".join(sorted(self.tables))
         raise TableMissing(f"the result of {self.name!r} has no table {name!r}: {advice}")
+
+    def plot(self, kind: str, **choices: Unpack[Choices]) -> Figure:
+        """Draw a kind of plot of this result; `incastle.plot.draw` has the choices.
+
+        Raises:
+            PlotError: no such kind, or there is nothing to draw.
+            TableMissing: this result has no such table.
+
+        """
+        from incastle.plotting import api  # noqa: PLC0415  slow to import: only to draw
+
+        return api.draw(self, kind, **choices)
 
     def to_summary(self) -> dict[str, Any]:
         """Return what summary.json holds: all but tables, captures and the contents of files."""

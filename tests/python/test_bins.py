@@ -112,7 +112,7 @@ def test_a_figure_draws_the_silence(
         rates(axes, frame, by, label)
 
     monkeypatch.setattr(plots, "_bit_rates", watched)
-    plots.plot(result, "throughput", tmp_path / "a.png")
+    result.plot("throughput", out=tmp_path / "a.png")
     (frame,) = drawn
     assert len(frame) == len(result.throughput)
     # The interval is the scenario's, not the shortest between two rows.

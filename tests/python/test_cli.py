@@ -277,7 +277,7 @@ def test_check_prints_the_complete_scenario(cli: Cli, scenario: ic.Scenario) -> 
         (("run", "small.toml", "--nonsense"), "--nonsense"),
         (("plot", "nowhere", "queue"), "nowhere does not exist"),
         (("plot", ".", "queue"), "not a result"),
-        (("plot", "."), "incastle plot . KIND: the kinds are queue, window"),
+        (("plot", "."), "incastle plot . KIND: the kinds are slowdown, fct, queue"),
         (("run", "small"), "small: No such file or directory: did you mean small.toml?"),
         (("run", "nowhere"), "nowhere: No such file or directory\n"),
         (("list", "fruit"), "fruit"),
@@ -431,7 +431,7 @@ def test_what_a_path_is_when_it_is_no_result(cli: Cli) -> None:
     assert cli("sweep", "small.toml", "--set", "network.senders=4", "--out", "swept").status == 0
     for arguments, message in (
         (("explain", "small.toml"), "small.toml is not a result directory: it is a scenario; `inc"),
-        (("plot", "swept", "queue"), "swept is not a result directory: it is a sweep, which has"),
+        (("plot", "swept", "queue"), "the sweep swept keeps the summary alone"),
         (("diff", "out/one", "swept"), "swept is neither a result nor a report: it is a sweep"),
         (("plot", "out", "queue"), "it holds 1 results: name one of them, as out/one"),
         (("sweep", "out/one", "--plot", "x=a y=b"), "is not a sweep: it is the result of one run"),
@@ -448,7 +448,7 @@ def test_plot(cli: Cli, folder: Path) -> None:
     output = cli("plot", "one", "queue")
     assert (output.status, output.out) == (
         0,
-        "one/queue.png, drawn from samples (queue_samples.parquet)\n",
+        "one/queue.png, drawn from samples (queue_samples.parquet); 4 idle ports are not drawn\n",
     )
     assert cli("plot", "one", "window", "--out", "w.pdf").status == 0
     assert (folder / "w.pdf").exists()

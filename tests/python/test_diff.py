@@ -11,10 +11,11 @@ import pytest
 
 import incastle as ic
 from conftest import MEASURED, SMALL
+from incastle.analysis.parameters import flat
+from incastle.difference import drawing as draw
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
-from incastle.difference.values import changes, flat, relative
-from incastle.plotting import difference as draw
+from incastle.difference.values import changes, relative
 from incastle.units import si
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ import pytest
 import incastle as ic
 from conftest import SMALL
 from incastle.explanation import api, rerun
+from incastle.explanation import drawing as draw
 from incastle.explanation.record import PS_PER_S, RECEIVER, SENDER
 from incastle.explanation.story import story
-from incastle.plotting import explanation as draw
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 import incastle as ic
-from incastle.plotting import results as plots
+from conftest import SMALL
+from incastle.plotting import kinds
+from incastle.plotting.style import SERIES
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from matplotlib.axes import Axes
 
 MAGIC = {"png": b"\x89PNG", "svg": b"<?xml", "pdf": b"%PDF"}
 
@@ -36,6 +37,7 @@ qcn = { flows = "all", ports = "all" }
 """
 OF_BARRIERS = {"rates", "feedback", "rounds"}
 """Kinds that need requests with a barrier, or QCN."""
+OF_SLOWDOWNS = {"slowdown"}
 OF_DCUDP = {"dcudp-rates", "dcudp-modes"}
 DCUDP = """\
 name = "dcudp"
@@ -58,15 +60,18 @@ dcudp = { flows = "all", every = "1 ms" }
 """
 
 
-@pytest.mark.parametrize("kind", plots.KINDS)
+@pytest.mark.parametrize("kind", kinds.KINDS)
 def test_every_kind(result: ic.Result, kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"{kind}.png"
-    if kind in OF_BARRIERS | OF_DCUDP:
+    if kind in OF_SLOWDOWNS:
+        result = ic.run(ic.Scenario.from_text(SMALL + "[measure]\nslowdown = true\n"))
+    elif kind in OF_BARRIERS | OF_DCUDP:
         file = tmp_path / "needed.toml"
         file.write_text(BARRIER if kind in OF_BARRIERS else DCUDP)
         result = ic.run(ic.load(file))
         file.unlink()
-    assert "parquet" in plots.plot(result, kind, path)
+    _, source = kinds.draw(result, kind, out=path)
+    assert "parquet" in source
     assert path.stat().st_size > 5000
     assert list(tmp_path.iterdir()) == [path]
 
@@ -74,87 +79,72 @@ def test_every_kind(result: ic.Result, kind: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", MAGIC)
 def test_every_format(result: ic.Result, suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"queue.{suffix}"
-    plots.plot(result, "queue", path)
+    result.plot("queue", out=path)
     assert path.read_bytes().startswith(MAGIC[suffix])
 
 
 def test_queue_says_what_it_is_drawn_from(
     result: ic.Result, scenario: ic.Scenario, tmp_path: Path
 ) -> None:
-    assert "samples" in plots.plot(result, "queue", tmp_path / "a.png")
-    assert "histogram" in plots.plot(ic.run(scenario), "queue", tmp_path / "b.png")
+    assert "samples" in kinds.draw(result, "queue", out=tmp_path / "a.png")[1]
+    assert "histogram" in kinds.draw(ic.run(scenario), "queue", out=tmp_path / "b.png")[1]
 
 
 def test_no_such_kind_or_format(result: ic.Result, tmp_path: Path) -> None:
-    with pytest.raises(ic.PlotError, match="there are queue, window"):
-        plots.plot(result, "qeue", tmp_path / "a.png")
+    with pytest.raises(ic.PlotError, match="did you mean queue or queue-cdf"):
+        result.plot("qeue", out=tmp_path / "a.png")
     with pytest.raises(ic.PlotError, match=r"\.png, \.svg, \.pdf"):
-        plots.plot(result, "queue", tmp_path / "a.gif")
+        result.plot("queue", out=tmp_path / "a.gif")
 
 
 def test_nothing_to_draw(scenario: ic.Scenario, tmp_path: Path) -> None:
     plain = scenario.with_overrides({"transport.congestion": "new-reno", "measure.window": "long"})
     with pytest.raises(ic.PlotError, match="alpha"):
-        plots.plot(ic.run(plain), "alpha", tmp_path / "a.png")
+        ic.run(plain).plot("alpha", out=tmp_path / "a.png")
     with pytest.raises(ic.TableMissing, match="throughput"):
-        plots.plot(ic.run(plain), "throughput", tmp_path / "a.png")
+        ic.run(plain).plot("throughput", out=tmp_path / "a.png")
     assert list(tmp_path.iterdir()) == []
 
 
 def test_more_lines_than_colours(scenario: ic.Scenario, tmp_path: Path) -> None:
     many = scenario.with_overrides({"network.senders": 20, "measure.window": "long"})
-    plots.plot(ic.run(many), "window", tmp_path / "a.svg")
+    ic.run(many).plot("window", out=tmp_path / "a.svg")
     assert "and 12 more" in (tmp_path / "a.svg").read_text()
 
 
-def _legend(
-    result: ic.Result, kind: str, monkeypatch: pytest.MonkeyPatch, path: Path
-) -> tuple[list[str], str]:
+def _legend(result: ic.Result, kind: str) -> tuple[list[str], str]:
     """Draw, and give the names of the lines in their order and the vertical axis's label."""
-    seen: list[tuple[list[str], str]] = []
-    name_it = plots._name
-
-    def look(axes: Axes, title: str) -> None:
-        seen.append((axes.get_legend_handles_labels()[1], axes.get_ylabel()))
-        name_it(axes, title)
-
-    monkeypatch.setattr(plots, "_name", look)
-    plots.plot(result, kind, path)
-    return seen[0]
+    (axes,) = result.plot(kind).axes
+    return axes.get_legend_handles_labels()[1], axes.get_ylabel()
 
 
-def test_busiest_ports_are_drawn_and_idle_ones_counted(
-    scenario: ic.Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_busiest_ports_are_drawn_and_idle_ones_counted(scenario: ic.Scenario) -> None:
     many = scenario.with_overrides({"network.senders": 12, "measure.queue": {"every": "100 us"}})
     result = ic.run(many)
-    assert result.queue_samples["port"].n_unique() > plots.MAX_LINES
-    drawn, _ = _legend(result, "queue", monkeypatch, tmp_path / "a.png")
-    assert drawn[0] == "switch->receiver"
-    idle = result.queue_samples["port"].n_unique() - len(drawn) + 1
-    assert drawn[-1] == f"and {idle} idle ports"
+    assert result.queue_samples["port"].n_unique() > len(SERIES)
+    figure, source = kinds.draw(result, "queue")
+    assert figure.axes[0].get_ylabel() == "queue at switch->receiver (packets)"
+    idle = result.queue_samples["port"].n_unique() - len(figure.axes[0].lines)
+    assert f"{idle} idle ports are not drawn" in source
 
 
 def test_samples_that_met_only_empty_queues(scenario: ic.Scenario, tmp_path: Path) -> None:
     once = scenario.with_overrides({"measure.queue": {"every": "15 ms"}, "flows.long.stop": "5 ms"})
-    assert "every sample met an empty queue" in plots.plot(
-        ic.run(once), "queue", tmp_path / "a.png"
-    )
+    _, source = kinds.draw(ic.run(once), "queue", out=tmp_path / "a.png")
+    assert "every sample met an empty queue" in source
 
 
-def test_flows_in_their_order_and_rates_in_a_unit_that_fits(
-    scenario: ic.Scenario, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_flows_in_their_order_and_rates_in_a_unit_that_fits(scenario: ic.Scenario) -> None:
     result = ic.run(
         scenario.with_overrides(
             {"measure.window": "long", "measure.throughput": {"every": "1 ms"}, "run.seed": 3}
         )
     )
-    drawn, _ = _legend(result, "window", monkeypatch, tmp_path / "a.png")
+    drawn, _ = _legend(result, "window")
     assert drawn == [f"long:{index}" for index in range(4)]
-    _, label = _legend(result, "goodput", monkeypatch, tmp_path / "b.png")
+    _, label = _legend(result, "goodput")
     assert label == "goodput per millisecond (Mbit/s)"
-    drawn, _ = _legend(result, "throughput", monkeypatch, tmp_path / "c.png")
+    drawn, _ = _legend(result, "throughput")
     delivered = result.flows.sort("delivered_bytes", descending=True)
     assert drawn == [f"{one['group']}:{one['index']}" for one in delivered.iter_rows(named=True)]
 
@@ -166,35 +156,20 @@ def of_dcudp(tmp_path: Path) -> ic.Result:
 
 
 def test_dcudp_has_no_window_and_says_what_it_has(tmp_path: Path) -> None:
-    with pytest.raises(ic.IncastleError, match=r"has a window .*plot dcudp-rates"):
-        plots.plot(of_dcudp(tmp_path), "window", tmp_path / "window.png")
+    with pytest.raises(ic.IncastleError, match=r"has a window;.*plot dcudp-rates"):
+        of_dcudp(tmp_path).plot("window", out=tmp_path / "window.png")
 
 
 def test_rates_of_a_dcudp_run_are_elsewhere(tmp_path: Path) -> None:
     with pytest.raises(ic.IncastleError, match=r"QCN's; those of DCUDP are in dcudp_rates"):
-        plots.plot(of_dcudp(tmp_path), "rates", tmp_path / "rates.png")
+        of_dcudp(tmp_path).plot("rates", out=tmp_path / "rates.png")
 
 
-def test_a_row_of_modes_is_filled_while_the_flow_is_in_congestion_mode(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_of_modes_is_filled_while_the_flow_is_in_congestion_mode(tmp_path: Path) -> None:
     result = of_dcudp(tmp_path)
-    drawn: list[list[tuple[float, float]]] = []
-    real = plots.KINDS["dcudp-modes"].draw
-
-    def draw(axes: Axes, result: ic.Result) -> str:
-        bars = axes.broken_barh
-
-        def note(spans: list[tuple[float, float]], *rest: Any, **style: Any) -> object:
-            drawn.append(spans)
-            return bars(spans, *rest, **style)
-
-        monkeypatch.setattr(axes, "broken_barh", note)
-        return real(axes, result)
-
-    monkeypatch.setitem(plots.KINDS, "dcudp-modes", plots.Kind("", draw))
-    plots.plot(result, "dcudp-modes", tmp_path / "modes.png")
-    filled = [sum(length for _, length in spans) for spans in drawn]
+    (axes,) = result.plot("dcudp-modes").axes
+    spans = [[path.get_extents() for path in bars.get_paths()] for bars in axes.collections]
+    filled = [sum(span.width for span in row) for row in spans]
     counted = result.table("udt").sort("flow")["congestion_s"].to_list()
     assert filled == pytest.approx(counted, abs=1e-9)
     assert min(filled) > 0

@@ -37,7 +37,7 @@ COMMANDS = {
     ),
     "explain": "Explain why a flow was slow: what it waited for, and the cause of each timeout.",
     "diff": "Show what differs between two results, or between two reports.",
-    "plot": "Draw one figure of a result.",
+    "plot": "Draw one figure of one or several results, or of a sweep.",
     "reproduce": "Reproduce the figures of papers, and judge their claims one by one.",
     "list": (
         "List the names that a scenario can use, the papers, the measures or the kinds of plots."

@@ -56,19 +56,20 @@ def diff(
     versions of Incastle. Changes are from A to B.
     """
     from incastle.difference import api  # noqa: PLC0415
-    from incastle.plotting import difference as draw  # noqa: PLC0415
+    from incastle.difference import drawing as draw  # noqa: PLC0415
     from incastle.plotting import style  # noqa: PLC0415  only here
 
     if figure is not None:
         style.form_of(figure)  # refused before the tables, not after them
     compared = api.diff(a, b, verify=not unverified)
+    if figure is not None:
+        # Before anything is printed: a reader such as `head` may end the command there.
+        draw.save(compared, figure)
+        terminal.note(f"drawn: {figure}")
     if as_json:
         terminal.print_json(compared.as_json())
     else:
         show(compared, everything=everything)
-    if figure is not None:
-        draw.save(compared, figure)
-        terminal.note(f"drawn: {figure}")
 
 
 def show(diff: ResultDiff | ReportDiff, *, everything: bool) -> None:

@@ -62,7 +62,7 @@ def explain(
     scenario is run again with a record; equal digests show that both runs are the same.
     """
     from incastle.explanation import api  # noqa: PLC0415
-    from incastle.plotting import explanation as draw  # noqa: PLC0415
+    from incastle.explanation import drawing as draw  # noqa: PLC0415
     from incastle.plotting import style  # noqa: PLC0415  only here
     from incastle.results import Result  # noqa: PLC0415
 
@@ -89,15 +89,16 @@ def explain(
     except Interrupted:
         terminal.error("interrupted while it was run again with a record; nothing is explained")
         raise typer.Exit(INTERRUPTED) from None
+    if plot is not None:
+        # Before anything is printed: a reader such as `head` may end the command there.
+        draw.save(found[0], plot)
+        terminal.note(f"drawn: {plot}")
     if as_json:
         terminal.print_json([one.as_json() for one in found] if timeouts else found[0].as_json())
     else:
         _show(found, only_timeouts=timeouts)
     if left_out:
         terminal.note(f"{left_out} more flows had timeouts (--all explains them, too)")
-    if plot is not None:
-        draw.save(found[0], plot)
-        terminal.note(f"drawn: {plot}")
 
 
 def _show(explanations: Sequence[Explanation], *, only_timeouts: bool) -> None:

@@ -66,7 +66,7 @@ def _listing(what: Listing) -> list[tuple[str, str]]:
 
         return list(measures.listed())
     if what is Listing.PLOTS:
-        from incastle.plotting import results as plots  # noqa: PLC0415  only here
+        from incastle.plotting import kinds as plots  # noqa: PLC0415  only here
 
         return list(plots.kinds())
     return dict(_engine.catalog())[what.value]

@@ -1,27 +1,86 @@
-"""`incastle plot`: one picture of one result."""
+"""`incastle plot`: one figure of one or several results, or of a sweep."""
 
 from __future__ import annotations
 
-from pathlib import Path  # noqa: TC003  typer looks at it
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from incastle.commands.options import Unverified  # noqa: TC001  typer looks at it
 from incastle.errors import IncastleError
 from incastle.results import Result
+from incastle.storage.places import HEADER, SUMMARY
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from incastle.sweeps.sweep import Sweep
 
 EXAMPLES = (
     "incastle plot results/incast-20-1a2b3c4d queue",
-    "incastle plot results/incast-20-1a2b3c4d window --out windows.pdf",
+    "incastle plot results/dctcp results/cubic slowdown --style ieee --out slowdown.pdf",
+    "incastle plot results/web-by-load slowdown --by flows.web.load",
+    "incastle plot results/dctcp results/cubic fct --ccdf --label DCTCP --label CUBIC",
 )
+
+SIZE = "size"
+OF_SEEDS = "seed-*"
+
+Words = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RESULT... KIND",
+        help="Directories of results or sweeps, or of the seeds of one run; then the kind of plot "
+        "(see `incastle list plots`), or with --by KEY a measure.",
+    ),
+]
+By = Annotated[
+    str | None,
+    typer.Option(
+        metavar="size|KEY",
+        help="Horizontal axis: flow size (slowdown), or a key of a sweep.",
+    ),
+]
+Percentiles = Annotated[
+    str, typer.Option(metavar="P,...", help="Percentiles of slowdowns, a panel each.")
+]
+Bins = Annotated[
+    str,
+    typer.Option(
+        metavar="N|classes|SIZE,...",
+        help="Bins of flow sizes: a number of equal counts, DCTCP's classes, or where they begin.",
+    ),
+]
+Ports = Annotated[
+    list[str] | None,
+    typer.Option(metavar="PATTERN", help="Ports, as 'leaf:*->host:0'. Repeatable."),
+]
+Labels = Annotated[
+    list[str] | None,
+    typer.Option("--label", metavar="TEXT", help="Name of a series. Repeatable, in their order."),
+]
 
 
 def plot(
-    result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result directory.")],
-    kind: Annotated[
+    words: Words,
+    by: By = None,
+    percentiles: Percentiles = "50,95,99",
+    bins: Bins = "10",
+    ccdf: Annotated[
+        bool, typer.Option("--ccdf", help="Draw the share of flows above each FCT.")
+    ] = False,
+    ports: Ports = None,
+    label: Labels = None,
+    title: Annotated[
+        str | None, typer.Option(help="Title; an empty one is none.", show_default="NAME, seeds")
+    ] = None,
+    style: Annotated[
+        str, typer.Option(help="`screen`, `ieee`, `acm` (columns of papers) or `slides`.")
+    ] = "screen",
+    size: Annotated[
         str | None,
-        typer.Argument(metavar="KIND", help="The kind of plot; see `incastle list plots`."),
+        typer.Option(metavar="WxH", help="Size, as 3.5x2.4 (inches) or '89x60 mm'."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -31,15 +90,72 @@ def plot(
     ] = None,
     unverified: Unverified = False,
 ) -> None:
-    """Draw one figure of a result.
+    """Draw one figure of one or several results, or of a sweep.
 
-    `incastle list plots` lists the kinds. The queue is drawn from samples where the scenario
-    records them, else from the time-weighted histogram; the output names the source.
+    Results that differ in their seeds alone are one curve; the others are named by what differs.
+    Points are means over the seeds, bars their 95 % intervals. What unfinished flows leave open is
+    drawn as a range: a bar without a point, or a band. Several results go to KIND.png in the
+    working folder. The queue is drawn from samples where the scenario records them, else from the
+    time-weighted histogram; the output names the source.
     """
-    from incastle.plotting import results as plots  # noqa: PLC0415  only here
+    from incastle.plotting import kinds, options  # noqa: PLC0415  only here
 
-    if kind is None:
-        raise IncastleError(f"incastle plot {result} KIND: the kinds are {', '.join(plots.KINDS)}")
-    place = out or result / f"{kind}.png"
-    source = plots.plot(Result.load(result, verify=not unverified), kind, place)
+    *places, kind = words
+    _check_kind(places, kind, by)
+    chosen = options.Options(
+        by=by,
+        percentiles=options.percentiles(percentiles),
+        bins=options.bins(bins),
+        ccdf=ccdf,
+        ports=tuple(ports or ()),
+        title=title,
+        size=None if size is None else options.inches(size),
+        style=style,
+    )
+    place = out or _default_place(places, kind, by, style)
+    drawn = [one for place in places for one in _load(Path(place), verify=not unverified)]
+    _, source = kinds.draw(drawn, kind, chosen, labels=label, out=place)
     print(f"{place}, drawn from {source}")
+
+
+def _check_kind(places: Sequence[str], kind: str, by: str | None) -> None:
+    """Check the kind before results are read: they may be large."""
+    from incastle.plotting import kinds  # noqa: PLC0415  only here
+
+    if not places or (kind not in kinds.KINDS and Path(kind).exists()):
+        results = " ".join([*places, kind]) if Path(kind).exists() else "RESULT"
+        raise IncastleError(f"incastle plot {results} KIND: the kinds are {', '.join(kinds.KINDS)}")
+    if by in {None, SIZE}:
+        kinds.kind_of(kind)
+    if by == SIZE and kind != "slowdown":
+        raise IncastleError(f"--by size is the axis of slowdown, not of {kind}")
+
+
+def _default_place(places: Sequence[str], kind: str, by: str | None, style: str) -> Path:
+    """Return the file that is written without --out."""
+    from incastle.plotting.style import STYLES  # noqa: PLC0415  only here
+    from incastle.storage.results import file_name  # noqa: PLC0415
+
+    form = STYLES[style].form
+    name = kind if by in {None, SIZE} else file_name(f"{kind}-by-{by}")
+    inside = len(places) == 1 and any(
+        (Path(places[0]) / one).is_file() for one in (SUMMARY, HEADER)
+    )
+    return (Path(places[0]) if inside else Path()) / f"{name}.{form}"
+
+
+def _load(place: Path, *, verify: bool) -> list[Result | Sweep]:
+    """Read a result, a sweep, or the results of several seeds."""
+    if (place / HEADER).is_file():
+        from incastle.sweeps.sweep import Sweep  # noqa: PLC0415  slow to import
+
+        return [Sweep.load(place, verify=verify)]
+    seeds = [one.parent for one in place.glob(f"{OF_SEEDS}/{SUMMARY}")]
+    if seeds and not (place / SUMMARY).is_file():
+        return [Result.load(one, verify=verify) for one in sorted(seeds, key=_number)]
+    return [Result.load(place, verify=verify)]
+
+
+def _number(place: Path) -> tuple[int, str]:
+    """Order seed-2 before seed-10."""
+    return len(place.name), place.name

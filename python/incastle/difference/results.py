@@ -13,7 +13,8 @@ from pathlib import Path  # noqa: TC003  a field
 from typing import TYPE_CHECKING, Any
 
 from incastle.analysis import completions
-from incastle.difference.values import Change, changes, differing, flat
+from incastle.analysis.parameters import flat
+from incastle.difference.values import Change, changes, differing
 from incastle.errors import ResultError
 from incastle.units import si
 

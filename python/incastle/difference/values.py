@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
 
     import polars as pl
 
@@ -51,21 +50,6 @@ def changes(a: Mapping[str, Value], b: Mapping[str, Value]) -> list[Change]:
 def same(a: Value, b: Value) -> bool:
     """Return whether two values are equal; what is not a number equals itself."""
     return a == b or (a != a and b != b)  # noqa: PLR0124  only NaN differs from itself
-
-
-def flat(table: Mapping[str, Any]) -> dict[str, Value]:
-    """Return a table of TOML as one level: `flows.storage.count`."""
-    return dict(_flat(table, ""))
-
-
-def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Value]]:
-    for key, value in table.items():
-        if isinstance(value, dict):
-            yield from _flat(value, f"{prefix}{key}.")
-        elif isinstance(value, list):
-            yield f"{prefix}{key}", json.dumps(value, default=str, ensure_ascii=False)
-        else:
-            yield f"{prefix}{key}", value
 
 
 def differing(a: pl.DataFrame, b: pl.DataFrame, keys: list[str]) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from incastle.analysis.completions import SIZE_CLASSES, class_name
 from incastle.errors import PlotError
-from incastle.plotting.style import SERIES, canvas, form_of, save
+from incastle.plotting.style import canvas, form_of, line, save
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -40,11 +40,9 @@ def draw(result: Result, place: Path) -> None:
             # Unfinished flows are above every measured slowdown: the curve ends at their share.
             slowdowns = of["slowdown"].drop_nulls().sort()
             above = 1 - pl.int_range(len(slowdowns), eager=True) / len(of)
-            color = SERIES[number % len(SERIES)]
             left = len(of) - len(slowdowns)
             name = class_name(low) + (f" ({left:,} of {len(of):,} unfinished)" if left else "")
-            axes.step(slowdowns, above, where="post", color=color, label=name)
+            axes.step(slowdowns, above, where="post", label=name, **line(number))
         axes.set(xscale="log", yscale="log", xlabel="slowdown", ylabel="share of transfers above")
         axes.legend(title="size")
-        place.parent.mkdir(parents=True, exist_ok=True)
         save(figure, place)

@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import io
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import PlotError
 from incastle.storage.files import scratch_file
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
     from matplotlib.figure import Figure
@@ -36,12 +37,62 @@ OLIVE = "#999933"
 GREY = "#6b6b6b"
 SERIES = (BLUE, RED, GREEN, PURPLE, ORANGE, SKY, BLACK, OLIVE)
 """The order in which lines get colours."""
+MARKERS = "osD^vP*X"
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (4.5, 1.5)),
+    (0, (1, 1)),
+    (0, (5, 1.5, 1, 1.5)),
+    (0, (8, 2)),
+    (0, (2.5, 1)),
+    (0, (5, 1.5, 1, 1.5, 1, 1.5)),
+    (0, (1, 2.5)),
+)
+"""In the order of `SERIES`: black and white print has no colours."""
 FORMATS = ("png", "svg", "pdf")
+
+
+@dataclass(frozen=True)
+class Style:
+    """Where figures go, and so their measures.
+
+    Attributes:
+        size: width and height in inches.
+        font: size of the font in points; titles have one more, legends one less.
+        form: the format that such figures usually have.
+        settings: what else is different there, in matplotlib's terms.
+
+    """
+
+    size: tuple[float, float]
+    font: float
+    form: str = "png"
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def is_column(self) -> bool:
+        """Whether it is a column of a paper: its caption is the title, panels are stacked."""
+        return self.size[0] < MIN_PAGE_IN
+
+
+MIN_PAGE_IN = 5.0
+_COLUMN = {
+    "font.family": "STIXGeneral",
+    "lines.linewidth": 1.1,
+    "lines.markersize": 3.5,
+    "axes.linewidth": 0.6,
+    "savefig.dpi": 300,
+}
+STYLES = {
+    "screen": Style((7.2, 4.0), 9),
+    "ieee": Style((3.5, 2.3), 8, "pdf", _COLUMN),
+    "acm": Style((3.33, 2.2), 8, "pdf", _COLUMN),
+    "slides": Style((10.0, 5.6), 16, settings={"lines.linewidth": 2.5, "lines.markersize": 8}),
+}
+"""By the names that --style takes. IEEE's column is 3.5 inches wide, that of ACM 3.33."""
 
 _SETTINGS: dict[str, Any] = {
     "font.family": "DejaVu Sans",
-    "font.size": 9,
-    "axes.titlesize": 10,
     "axes.titlelocation": "left",
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -54,6 +105,8 @@ _SETTINGS: dict[str, Any] = {
     "legend.frameon": False,
     "figure.constrained_layout.use": True,
     "svg.hashsalt": "incastle",
+    # Type 42: IEEE and ACM refuse matplotlib's default, Type 3.
+    "pdf.fonttype": 42,
     "savefig.facecolor": "white",
     "savefig.dpi": 160,
 }
@@ -65,15 +118,57 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 
 @contextmanager
-def canvas() -> Iterator[Figure]:
-    """Yield an empty figure; all that is drawn in the block, and saved there, has the one style."""
+def canvas(style: str = "screen") -> Iterator[Figure]:
+    """Yield an empty figure; all that is drawn in the block, and saved there, has one style.
+
+    Raises:
+        PlotError: no such style.
+
+    """
     import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     mpl.use("agg")
     from matplotlib.figure import Figure  # noqa: PLC0415
 
-    with mpl.rc_context(_SETTINGS):  # type: ignore[arg-type]
-        yield Figure()
+    if style not in STYLES:
+        raise PlotError(unknown(f"no style {style!r}", style, STYLES))
+    chosen = STYLES[style]
+    fonts = {
+        "font.size": chosen.font,
+        "axes.titlesize": chosen.font + 1,
+        "figure.titlesize": chosen.font + 1,
+        "figure.labelsize": chosen.font,
+        "legend.fontsize": chosen.font - 1,
+        "legend.title_fontsize": chosen.font - 1,
+    }
+    with mpl.rc_context(_SETTINGS | fonts | chosen.settings):  # type: ignore[arg-type]
+        yield Figure(figsize=chosen.size)
+
+
+def look(place: int) -> dict[str, Any]:
+    """Return colour, line style and marker of the series at a place: each alone is unique."""
+    return {
+        "color": SERIES[place % len(SERIES)],
+        "linestyle": DASHES[place % len(DASHES)],
+        "marker": MARKERS[place % len(MARKERS)],
+    }
+
+
+def line(place: int) -> dict[str, Any]:
+    """Return the same for a curve of many points, which has no markers."""
+    return {**look(place), "marker": ""}
+
+
+def unknown(what: str, name: str, names: Iterable[str]) -> str:
+    """Describe a name that does not exist, with the nearest ones or else all."""
+    import difflib  # noqa: PLC0415  only here
+
+    near = difflib.get_close_matches(name, names, 3, 0.5)
+    return (
+        f"{what}: did you mean {' or '.join(near)}?"
+        if near
+        else (f"{what}: there are {', '.join(names)}")
+    )
 
 
 def encode(figure: Figure, form: str) -> bytes:
@@ -90,6 +185,8 @@ def form_of(path: Path) -> str:
         PlotError: it is none of ours.
 
     """
+    if not path.name:
+        raise PlotError("the name of the figure's file is empty")
     form = path.suffix.removeprefix(".").lower()
     if form not in FORMATS:
         raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
@@ -99,11 +196,14 @@ def form_of(path: Path) -> str:
 def save(figure: Figure, path: Path) -> None:
     """Write a figure, whole or not at all, in the format of its name; within `canvas`.
 
+    Folders of its name that do not exist are made.
+
     Raises:
         PlotError: it is none of ours.
         OSError: the file cannot be written.
 
     """
     picture = encode(figure, form_of(path))
+    path.parent.mkdir(parents=True, exist_ok=True)
     with scratch_file(path) as scratch:
         scratch.write_bytes(picture)

@@ -11,13 +11,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from incastle.analysis.measures import find_column, measured, shortened, unit_of
 from incastle.analysis.outcome import in_column
+from incastle.analysis.parameters import CONTROLS, algorithm, last, words
 from incastle.analysis.seeds import over_seeds
 from incastle.errors import IncastleError, PlotError
-from incastle.plotting.style import SERIES, canvas, form_of, save
+from incastle.plotting import intervals
+from incastle.plotting.axes import legend_outside, panels
+from incastle.plotting.options import Options
+from incastle.plotting.style import STYLES, canvas, form_of, look, save
 from incastle.units import as_written, scale_of
 
 if TYPE_CHECKING:
@@ -26,12 +30,38 @@ if TYPE_CHECKING:
 
     import polars as pl
     from matplotlib import axes as mpl_axes
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
 
     from incastle.sweeps.dataset import Header
     from incastle.sweeps.sweep import Sweep
 
-MARKERS = "osD^vP*X"
+SIZE = (6.4, 4.0)
+KEYS = {"senders": "number of senders", "load": "offered load"}
+"""Ends of keys that have longer names on an axis."""
+MEASURES = {
+    "flow_goodput_mean": "mean goodput of a flow",
+    "flow_goodput_min": "goodput of the slowest flow",
+    "fairness": "Jain's fairness index",
+    "queue_mean": "mean queue",
+    "queue_median": "median queue",
+    "queue_p99": "99th percentile of the queue",
+    "queue_max": "longest queue",
+    **{
+        f"{measure}_{name}": text.format(of)
+        for measure, of in (
+            ("completion", "FCT"),
+            ("round", "request completion time"),
+            ("slowdown", "slowdown"),
+        )
+        for name, text in (
+            ("mean", "mean {}"),
+            ("median", "median {}"),
+            ("p99", "99th percentile of {}"),
+        )
+    },
+}
+"""Measures in the words of an axis."""
 EVEN = 1.05
 """Ratios of neighbours that differ by no more than this are one ratio: the axis is logarithmic."""
 MIN_RATIO = 1.5
@@ -120,7 +150,24 @@ def column_of(sweep: Sweep, wanted: Axes) -> str:
 
 
 def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
-    """Draw, and write a file if there is a path.
+    """Draw one measure, and write a file if there is a path.
+
+    Raises:
+        PlotError: the names do not fit the sweep, or the file has none of our suffixes.
+        OSError: the file cannot be written.
+
+    """
+    return draw_panels(sweep, [wanted], Options(size=SIZE), path)
+
+
+def draw_panels(
+    sweep: Sweep,
+    measures: Sequence[Axes],
+    options: Options,
+    path: Path | None = None,
+    labels: Sequence[str] | None = None,
+) -> Figure:
+    """Draw a panel for each measure, and write a file if there is a path.
 
     Raises:
         PlotError: the names do not fit the sweep, or the file has none of our suffixes.
@@ -129,10 +176,36 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
     """
     if path is not None:
         form_of(path)  # refused before it is drawn
+    if sweep.frame.is_empty():
+        raise PlotError(
+            f"no run of the sweep {sweep.place or sweep.header.name} is finished: there is nothing "
+            "to draw; the same command with --resume runs what is missing"
+        )
+    with canvas(options.style) as figure:
+        grid = panels(figure, len(measures), options)
+        remarks: dict[str, Artist] = {}
+        for axes, wanted in zip(grid, measures, strict=True):
+            column = column_of(sweep, wanted)
+            data = _values(sweep, wanted, column)
+            _curves(axes, data, wanted, column, sweep.header, labels)
+            remarks |= intervals.remarks(data)
+            if (data["runs"] > 1).any():
+                remarks |= intervals.shade("range of the seeds")
+            if len(grid) == 1 and not STYLES[options.style].is_column:
+                axes.set_title(_title(sweep, wanted, data, options.title))
+            elif options.title and axes is grid[0]:
+                axes.set_title(options.title)
+        for above in grid[:-1]:
+            above.label_outer()
+        legend_outside(figure, grid[0], remarks)
+        if path is not None:
+            save(figure, path)
+    return figure
+
+
+def _values(sweep: Sweep, wanted: Axes, column: str) -> pl.DataFrame:
+    """Return the measure over the seeds of the combinations that are drawn."""
     data = sweep.frame
-    if data.is_empty():
-        raise PlotError("no run of this sweep is finished: there is nothing to draw")
-    column = column_of(sweep, wanted)
     for key, value in wanted.fixed.items():
         data = data.filter(_texts(data, key, sweep.header).is_in([value]))
     data = over_seeds(data, [*sweep.header.keys], column)
@@ -140,14 +213,7 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
         raise PlotError(f"{wanted.y} has no value in any of these runs")
     if not data["low"].is_finite().any():
         raise PlotError(f"{wanted.y} has no finite value in any of these runs")
-    with canvas() as figure:
-        figure.set_size_inches(6.4, 4.0)
-        hues = None if wanted.hue is None else _texts(data, wanted.hue, sweep.header)
-        _curves(figure.subplots(), data, wanted, column, hues)
-        figure.axes[0].set_title(_title(sweep, wanted, data), fontsize=9)
-        if path is not None:
-            save(figure, path)
-    return figure
+    return data
 
 
 def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
@@ -159,87 +225,84 @@ def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
     return pl.Series([written[value] for value in data[key]], dtype=pl.String)
 
 
-def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame) -> str:
+def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame, title: str | None) -> str:
+    if title is not None:
+        return title
     seeds = max(data["runs"].to_list())
     fixed = "".join(f", {key} = {value}" for key, value in wanted.fixed.items())
-    of_seeds = f"mean of {seeds} seeds (bars: 95 %, band: range)" if seeds != 1 else "one seed"
-    open_ends = "\nno marker: between bounds, transfers were unfinished (arrow: no upper bound)"
-    open_ends = open_ends if (data["low"] != data["high"]).any() else ""
-    return f"{sweep.header.name}{fixed}: {of_seeds}{open_ends}"
-
-
-def _is_endless(data: pl.DataFrame) -> pl.Series:
-    return data["high"].is_infinite()
+    of_seeds = f"mean of {seeds} seeds, bars: 95 % interval" if seeds != 1 else "one seed"
+    return f"{sweep.header.name}{fixed}: {of_seeds}"
 
 
 def _curves(
-    axes: mpl_axes.Axes, data: pl.DataFrame, wanted: Axes, column: str, hues: pl.Series | None
+    axes: mpl_axes.Axes,
+    data: pl.DataFrame,
+    wanted: Axes,
+    column: str,
+    header: Header,
+    labels: Sequence[str] | None,
 ) -> None:
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
-    values = data[wanted.x].to_list()
-    positions = _x_axis(axes, wanted.x, values)
+    hues = None if wanted.hue is None else _texts(data, wanted.hue, header)
+    positions = _x_axis(axes, wanted.x, data[wanted.x].to_list(), header.keys)
     ends = ("low", "high", "mean_from", "mean_to", "min", "max")
     finite = [value for end in ends for value in data[end].drop_nulls() if math.isfinite(value)]
     factor, unit = scale_of([float(value) for value in data["low"]], unit_of(column))
-    endless = _is_endless(data)
-    room = ROOM + (2 * ARROW if endless.any() else 0)
+    room = ROOM + (2 * ARROW if data["high"].is_infinite().any() else 0)
     top = room * max(finite) / factor
-    places = (pl.Series("x", positions, pl.Float64), endless.alias("endless"))
-    drawn = data.with_columns(places).with_columns(
-        (pl.col(end) / factor).clip(upper_bound=top) for end in ends
-    )
+    places = pl.Series("x", positions, pl.Float64)
+    drawn = data.with_columns(places, *(pl.col(end) / factor for end in ends))
     groups = pl.Series([""] * len(data)) if hues is None else hues
-    for place, group in enumerate(groups.unique(maintain_order=True)):
-        style = {
-            "color": SERIES[place % len(SERIES)],
-            "marker": MARKERS[place // len(SERIES) % len(MARKERS)],
-        }
+    values = groups.unique(maintain_order=True).to_list()
+    for place, group in enumerate(values):
         mine = drawn.filter(groups == group).sort("x")
-        _curve(axes, mine, ARROW * top, label=group, **style)
-    name = shortened(column)
-    axes.set_ylabel(f"{name} ({unit})" if unit else name)
+        name = labels[place] if labels else _named(wanted.hue, group)
+        style = look(place)
+        shade = {"color": style["color"], "alpha": 0.15, "lw": 0}
+        closed = mine["low"] == mine["high"]
+        axes.fill_between(mine["x"], mine["min"], mine["max"], where=closed, **shade)
+        style |= {"transform": intervals.shifted(axes, place, len(values)), "label": name}
+        intervals.curve(axes, mine, ARROW * top, **style)
+    axes.set_ylabel(_measure_words(column, unit))
     if min(finite) >= 0:
         # A share of the axis, not of the curves' own range: they may lie together, far from 0.
         axes.set_ylim(0, top or None)
-    if wanted.hue:
-        axes.legend(title=wanted.hue, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0))
 
 
-def _curve(axes: mpl_axes.Axes, data: pl.DataFrame, arrow: float, **style: Any) -> None:  # noqa: ANN401
-    """Draw the mean, bars for its 95 % interval, a band for the range; arrows without upper end.
-
-    A mean of which only bounds are known has no marker, and the bounds have the bar with one seed.
-    """
-    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
-
-    color = style["color"]
-    known = pl.col("low") == pl.col("high")
-    axes.plot(data["x"], data.select(pl.when(known).then("low").otherwise(math.nan)), **style)
-    closed_in = {"where": ~data["endless"], "color": color, "alpha": 0.2, "lw": 0}
-    axes.fill_between(data["x"], data["min"], data["max"], **closed_in)
-    bars = data.filter(~known | pl.col("mean_from").is_not_null()).with_columns(
-        begin=pl.coalesce("mean_from", "low"), end=pl.coalesce("mean_to", "high")
-    )
-    closed, raised = bars.filter(~bars["endless"]), bars.filter("endless")
-    errors = {"fmt": "none", "ecolor": color, "elinewidth": 1.0, "capsize": 3}
-    if len(closed):
-        height = closed["end"] - closed["begin"]
-        axes.errorbar(closed["x"], closed["begin"], yerr=[0 * height, height], **errors)
-    if len(raised):
-        axes.errorbar(raised["x"], raised["begin"], yerr=arrow, lolims=True, **errors)
+def _named(key: str | None, value: str) -> str:
+    """Return the name of a curve: algorithms have proper names, others the key's last word."""
+    if key is None:
+        return "_"
+    return algorithm(value) if key.endswith(CONTROLS) else f"{words(key)} {value}"
 
 
-def _x_axis(axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool]) -> list[float]:
+def _key_words(key: str, keys: Sequence[str]) -> str:
+    """Return a key as words, in full where another one ends alike."""
+    alike = [one for one in keys if last(one) == last(key)]
+    return KEYS.get(last(key), words(key)) if len(alike) == 1 else key
+
+
+def _measure_words(column: str, unit: str) -> str:
+    """Return a measure as words with its unit."""
+    group, _, name = shortened(column).rpartition(".")
+    named = MEASURES.get(name, name.replace("_", " "))
+    return (f"{group}: " if group else "") + named + (f" ({unit})" if unit else "")
+
+
+def _x_axis(
+    axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool], keys: Sequence[str]
+) -> list[float]:
     """Return the place of each value: to scale for quantities, else side by side."""
     numbers = as_written(values)
     if numbers is None:
         names = list(dict.fromkeys(_word(value) for value in values))
         axes.set_xticks(range(len(names)), names)
-        axes.set_xlabel(key)
+        axes.set_xlabel(_key_words(key, keys))
         return [float(names.index(_word(value))) for value in values]
     places, unit = numbers
-    axes.set_xlabel(f"{key} ({unit})" if unit else key)
+    name = _key_words(key, keys)
+    axes.set_xlabel(f"{name} ({unit})" if unit else name)
     ticks = sorted(set(places))
     if _is_geometric(ticks):
         axes.set_xscale("log")

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from incastle.analysis.measures import find_column, measured
+from incastle.analysis.measures import TOTALS, find_column, measured
 from incastle.analysis.seeds import over_seeds
-from incastle.errors import Interrupted
+from incastle.errors import Interrupted, PlotError
 from incastle.plotting import sweeps as picture
-from incastle.sweeps.dataset import Dataset, Header
+from incastle.results import Result
+from incastle.sweeps.dataset import SCENARIO, Dataset, Header
 
 if TYPE_CHECKING:
     import os
@@ -182,6 +183,53 @@ class Sweep:
         """
         column = find_column(measure, measured(self.frame, self.header.keys))
         return over_seeds(self.frame, self.header.keys, column.name)
+
+    def cells(self, tables: Sequence[str] = ()) -> list[tuple[dict[str, Value], list[Result]]]:
+        """Return the values of each combination with its runs, as far as their tables were kept.
+
+        Args:
+            tables: of which one must have been kept.
+
+        Raises:
+            PlotError: none of them was.
+
+        """
+        if tables and not set(tables) & set(self.tables):
+            kept = ", ".join(self.tables) or "the summary alone"
+            raise PlotError(
+                f"the sweep {self.place or self.header.name} keeps {kept}: this is drawn from "
+                f"{' or '.join(tables)}; do the sweep with --tables {tables[0]}, or draw a "
+                "measure of its summary over a key with --by KEY"
+            )
+        head = [*self.header.keys, "seed"]
+        parts = {
+            name: table.partition_by(head, as_dict=True, include_key=False)
+            for name, table in self.tables.items()
+        }
+        empty = {name: table.drop(head).clear() for name, table in self.tables.items()}
+        found: dict[tuple[Any, ...], list[Result]] = {}
+        for row in self.frame.iter_rows(named=True):
+            *cell, seed = (row[name] for name in head)
+            run = Result(
+                name=self.header.name,
+                seed=seed,
+                digest=row["digest"],
+                version=self.header.version,
+                wall_s=0.0,
+                interrupted=False,
+                totals={name: row[name] for name in TOTALS if row.get(name) is not None},
+                scenario=self._scenario,
+                tables={name: parts[name].get((*cell, seed), empty[name]) for name in parts},
+            )
+            found.setdefault(tuple(cell), []).append(run)
+        keys = self.header.keys
+        return [(dict(zip(keys, cell, strict=True)), runs) for cell, runs in found.items()]
+
+    @property
+    def _scenario(self) -> str:
+        """The complete scenario of the first combination, where the sweep has a directory."""
+        place = None if self.directory is None else self.directory / SCENARIO
+        return place.read_text(encoding="utf-8") if place is not None and place.exists() else ""
 
     def plot(
         self,

@@ -1,0 +1,115 @@
+"""Parameters of complete scenarios: as one level of keys, and what tells some scenarios apart.
+
+A name that tells a scenario apart is what a legend says of its curve: `DCTCP`, or `CUBIC, load
+0.5`. Defaults that follow from the congestion control, such as DCTCP's gain, are no part of it.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from incastle import _engine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    Value = int | float | str | bool | None
+
+IGNORED = ("run.seed", "measure.")
+CONTROLS = ("congestion", "transport.kind")
+"""Ends of the keys that select an algorithm, on which the defaults of others depend."""
+OF_ALL = tuple(f"transport.{key.rpartition('.')[2]}" for key in CONTROLS)
+"""The same keys of [transport], which hold for all groups of flows."""
+MAX_NAMED = 3
+"""Keys in a name."""
+
+
+def flat(table: Mapping[str, Any]) -> dict[str, Value]:
+    """Return a table of TOML as one level: `flows.storage.count`."""
+    return dict(_flat(table, ""))
+
+
+def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Value]]:
+    for key, value in table.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{prefix}{key}.")
+        elif isinstance(value, list):
+            yield f"{prefix}{key}", json.dumps(value, default=str, ensure_ascii=False)
+        else:
+            yield f"{prefix}{key}", value
+
+
+def of_series(scenario: str) -> dict[str, Value]:
+    """Return what runs share that are one series: all but the seed and what is measured."""
+    every = flat(tomllib.loads(scenario))
+    return {key: value for key, value in every.items() if not key.startswith(IGNORED)}
+
+
+def told_apart(scenarios: Sequence[Mapping[str, Value]]) -> list[str] | None:
+    """Return a name for each, of what differs; none where that does not tell all apart."""
+    every = dict.fromkeys(key for one in scenarios for key in one)
+    differing = [key for key in every if len({one.get(key) for one in scenarios}) > 1]
+    if len(differing) > 1 and "name" in differing:
+        differing.remove("name")
+    controls = [key for key in OF_ALL if key in differing]
+    controls = controls or [key for key in differing if key.endswith(CONTROLS)]
+    selected = [[str(one[key]) for key in controls if key in one] for one in scenarios]
+    others = [
+        key
+        for key in differing
+        if not key.endswith(CONTROLS)
+        and not ("transport." in key and _follows(key, scenarios, selected))
+        and not (key.startswith("flows.") and f"transport.{last(key)}" in differing)
+    ]
+    names = [
+        ", ".join([*map(algorithm, select[:1]), *(_named(key, one) for key in others[:MAX_NAMED])])
+        for select, one in zip(selected, scenarios, strict=True)
+    ]
+    return names if all(names) and len(set(names)) == len(names) else None
+
+
+def _follows(
+    key: str, scenarios: Sequence[Mapping[str, Value]], selected: Sequence[Sequence[str]]
+) -> bool:
+    """Return whether a key has one value for each algorithm, and not the same for all."""
+    values: dict[tuple[str, ...], set[Value]] = {}
+    for select, one in zip(selected, scenarios, strict=True):
+        values.setdefault(tuple(select), set()).add(one.get(key))
+    return len(values) > 1 and all(len(of_one) == 1 for of_one in values.values())
+
+
+def _named(key: str, scenario: Mapping[str, Value]) -> str:
+    value = scenario.get(key)
+    if value is None:
+        return f"no {words(key)}"
+    return str(value) if key == "name" else f"{words(key)} {value}"
+
+
+def last(key: str) -> str:
+    """Return the end of a key."""
+    return key.rpartition(".")[2]
+
+
+def words(key: str) -> str:
+    """Return the end of a key as words: `network.hosts_per_leaf` is "hosts per leaf"."""
+    return last(key).replace("_", " ")
+
+
+def algorithm(name: str) -> str:
+    """Return the name of an algorithm as papers write it; of a user's own the class."""
+    return _names().get(name) or name.rpartition(":")[2]
+
+
+@cache
+def _names() -> dict[str, str]:
+    """Return the proper name of each algorithm and transport."""
+    catalog = dict(_engine.catalog())
+    entries = [*catalog["algorithms"], *catalog["transports"]]
+    proper = {name: text.partition(":")[0] for name, text in entries}
+    return {
+        name: text if text.replace("-", "").lower() == name.replace("-", "") else name.upper()
+        for name, text in proper.items()
+    }

@@ -1,0 +1,126 @@
+"""`incastle.plot`: the standard figures as functions.
+
+>>> import incastle as ic
+>>> ic.plot.slowdown([a, b], style="ieee", out="slowdown.pdf")   # doctest: +SKIP
+>>> ic.plot.fct({"ours": ours, "DCTCP": theirs}, ccdf=True)      # doctest: +SKIP
+
+Each takes a result, a sweep that kept the tables, a sequence of both, or results by their labels.
+Results that differ in their seeds alone are one curve. Each returns matplotlib's figure, and writes
+`out`, a .png, .svg or .pdf file, if it is given: that file has the fonts that IEEE and ACM want.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, TypedDict
+
+from incastle.plotting import options
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from typing import Unpack
+
+    from matplotlib.figure import Figure
+
+    from incastle.plotting.series import Drawn
+
+__all__ = ["draw", "fct", "queue", "queue_cdf", "slowdown", "total_goodput"]
+
+
+class Choices(TypedDict, total=False):
+    """The arguments of `draw` that all kinds take."""
+
+    out: str | os.PathLike[str] | None
+    by: str | None
+    labels: Sequence[str] | None
+    title: str | None
+    style: str
+    size: tuple[float, float] | None
+    percentiles: Sequence[str]
+    bins: int | Sequence[int]
+    ccdf: bool
+    ports: str | Sequence[str] | None
+
+
+def draw(
+    results: Drawn,
+    kind: str,
+    *,
+    out: str | os.PathLike[str] | None = None,
+    by: str | None = None,
+    labels: Sequence[str] | None = None,
+    title: str | None = None,
+    style: str = "screen",
+    size: tuple[float, float] | None = None,
+    percentiles: Sequence[str] = ("median", "p95", "p99"),
+    bins: int | Sequence[int] = 10,
+    ccdf: bool = False,
+    ports: str | Sequence[str] | None = None,
+) -> Figure:
+    """Draw a kind of plot.
+
+    Args:
+        results: what is drawn.
+        kind: one of `incastle list plots`.
+        out: a file to write; folders of its name that do not exist are made.
+        by: of a sweep: the key that is the horizontal axis, such as `flows.web.load`.
+        labels: names of the series in legends; without them what differs between scenarios.
+        title: above the figure; by default the scenario's name, in the columns of papers none.
+        style: `screen`, `ieee` (3.5 inches wide), `acm` (3.33 inches) or `slides`.
+        size: width and height in inches.
+        percentiles: of slowdowns, a panel each: of `median`, `p95`, `p99`, `p99_9`.
+        bins: of slowdowns: how many bins of equal counts, or the bytes at which bins begin.
+        ccdf: of FCTs: the share of flows above a time, on a logarithmic axis.
+        ports: of queues: patterns of ports, such as `leaf:*->host:0`.
+
+    Raises:
+        PlotError: no such kind, style, port or format, or there is nothing to draw.
+        TableMissing: a result lacks the table; the message has the remedy.
+        OSError: the file cannot be written.
+
+    """
+    from incastle.plotting import kinds  # noqa: PLC0415  slow to import: only to draw
+
+    chosen = options.Options(
+        by=by,
+        percentiles=tuple(percentiles),
+        bins=bins if isinstance(bins, int) else tuple(bins),
+        ccdf=ccdf,
+        ports=options.as_sequence(ports),
+        title=title,
+        size=size,
+        style=style,
+    )
+    place = None if out is None else Path(out)
+    figure, _ = kinds.draw(results, kind, chosen, labels=labels, out=place)
+    return figure
+
+
+def slowdown(results: Drawn, **choices: Unpack[Choices]) -> Figure:
+    """Draw percentiles of slowdowns by flow size, or with `by` over a key of a sweep; see `draw`.
+
+    Points are means over the seeds, bars their 95 % intervals. Hollow points stand for sizes with
+    unfinished flows; a bar without a point is what these leave open, an arrow has no upper bound.
+    """
+    return draw(results, "slowdown", **choices)
+
+
+def fct(results: Drawn, **choices: Unpack[Choices]) -> Figure:
+    """Draw the distribution of flow completion times; see `draw`."""
+    return draw(results, "fct", **choices)
+
+
+def queue(results: Drawn, **choices: Unpack[Choices]) -> Figure:
+    """Draw queues over time; of several series the busiest port of each; see `draw`."""
+    return draw(results, "queue", **choices)
+
+
+def queue_cdf(results: Drawn, **choices: Unpack[Choices]) -> Figure:
+    """Draw the distribution of queues, weighted by time; see `draw`."""
+    return draw(results, "queue-cdf", **choices)
+
+
+def total_goodput(results: Drawn, **choices: Unpack[Choices]) -> Figure:
+    """Draw the goodput of all receivers together over time; see `draw`."""
+    return draw(results, "total-goodput", **choices)

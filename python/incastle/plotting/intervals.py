@@ -1,0 +1,102 @@
+"""Points with their intervals: what unfinished transfers leave open, and the spread over seeds.
+
+A point has a marker where its value is one number, hollow where flows of it were unfinished. Where
+only bounds are known, a bar has no marker, and an arrow has no upper bound.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from incastle.plotting.style import GREY
+
+if TYPE_CHECKING:
+    import polars as pl
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Transform
+
+OPEN, BOUNDS, ENDLESS = "some flows unfinished", "between bounds", "no upper bound"
+STRETCH = 1.35
+"""An arrow on a logarithmic axis: its end over its beginning."""
+APART = 3.5
+"""Points between the markers of series that have the same place, in the order of the legend."""
+
+
+def shifted(axes: Axes, place: int, count: int) -> Transform:
+    """Return the data's transform, moved aside so that n series do not hide each other."""
+    from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415  slow to import
+
+    aside = APART * (place - (count - 1) / 2) / 72
+    figure = axes.get_figure(root=True)
+    if figure is None:
+        return axes.transData
+    return axes.transData + ScaledTranslation(aside, 0, figure.dpi_scale_trans)
+
+
+def curve(
+    axes: Axes,
+    data: pl.DataFrame,
+    arrow: float | None,
+    **style: Any,  # noqa: ANN401
+) -> None:
+    """Draw points with bars for the 95 % interval of their mean, or for their bounds.
+
+    Args:
+        axes: where to.
+        data: x, low, high, mean_from, mean_to (null with one seed) and optionally open, whether
+            flows of the point were unfinished; sorted by x.
+        arrow: the length of an arrow in units of the axis; none if that is logarithmic.
+        style: colour, line style, marker, label, and a transform such as `shifted`.
+
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    color = style["color"]
+    known = pl.col("low") == pl.col("high")
+    axes.plot(data["x"], data.select(pl.when(known).then("low").otherwise(math.nan)), **style)
+    if "open" in data.columns:
+        hollow = data.filter(known & pl.col("open"))
+        inside = {"mfc": "white", "linestyle": "", "label": "_open", "zorder": 2.5}
+        axes.plot(hollow["x"], hollow["low"], **{**style, **inside})
+    bars = data.filter(~known | pl.col("mean_from").is_not_null()).with_columns(
+        begin=pl.coalesce("mean_from", "low"), end=pl.coalesce("mean_to", "high")
+    )
+    endless = pl.col("high").is_infinite()
+    closed, raised = bars.filter(~endless), bars.filter(endless)
+    errors: dict[str, Any] = {"fmt": "none", "ecolor": color, "elinewidth": 1.0, "capsize": 1.5}
+    errors["transform"] = style.get("transform", axes.transData)
+    if len(closed):
+        height = closed["end"] - closed["begin"]
+        axes.errorbar(closed["x"], closed["begin"], yerr=[0 * height, height], **errors)
+    if len(raised):
+        reach = raised["begin"] * (STRETCH - 1) if arrow is None else arrow
+        axes.errorbar(raised["x"], raised["begin"], yerr=reach, lolims=True, **errors)
+
+
+def remarks(data: pl.DataFrame) -> dict[str, Artist]:
+    """Return what a legend has to say of the points that are drawn, with a picture of each."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    known = pl.col("low") == pl.col("high")
+    endless = pl.col("high").is_infinite()
+    pictures = {
+        OPEN: (known & pl.col("open") if "open" in data.columns else None, "o"),
+        BOUNDS: (~known & ~endless, "|"),
+        ENDLESS: (endless, "^"),
+    }
+    style: dict[str, Any] = {"color": GREY, "linestyle": ""}
+    return {
+        words: Line2D([], [], marker=marker, mfc="white" if words == OPEN else GREY, **style)
+        for words, (which, marker) in pictures.items()
+        if which is not None and len(data.filter(which))
+    }
+
+
+def shade(words: str) -> dict[str, Artist]:
+    """Return the same of a band."""
+    from matplotlib.patches import Patch  # noqa: PLC0415  slow to import
+
+    return {words: Patch(color=GREY, alpha=0.3, lw=0)}

@@ -1,0 +1,244 @@
+"""The kinds of plots by name, and how one is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, cast
+
+from incastle.errors import PlotError
+from incastle.plotting import distributions, results, slowdowns, sweeps
+from incastle.plotting.axes import panels
+from incastle.plotting.options import Options
+from incastle.plotting.series import Cells, series_of
+from incastle.plotting.style import STYLES, canvas, form_of, save, unknown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from incastle.plotting.series import Drawn, Series
+    from incastle.results import Result
+    from incastle.sweeps.sweep import Sweep
+
+SIZE = "size"
+MEASURES = {
+    "slowdown": ("slowdown_median", "slowdown_p99"),
+    "fct": ("completion_median", "completion_p99"),
+    "rounds": ("round_median", "round_p99"),
+    "queue": ("queue_mean", "queue_p99"),
+    "total-goodput": ("goodput",),
+}
+"""What kinds draw over a key of a sweep: measures of its summary. Other names are measures."""
+FORMER = {"completion": "fct"}
+"""Names that kinds had, each with its new one."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of plot.
+
+    Attributes:
+        description: what it shows, for `incastle list plots`.
+        tables: those that it is drawn from; a sweep must have kept one.
+        draw: draws series into the figure and returns what it drew from, in words.
+
+    """
+
+    description: str
+    tables: tuple[str, ...]
+    draw: Callable[[Figure, Sequence[Series], Options], str]
+
+
+def _of_runs(draw: Callable[[Axes, Result, Options], str]) -> Callable[..., str]:
+    """Draw a panel for the first run of each series, all with the same axes."""
+
+    def draw_all(figure: Figure, series: Sequence[Series], options: Options) -> str:
+        grid = panels(figure, len(series), options, stacked=True)
+        sources = []
+        for axes, one in zip(grid, series, strict=True):
+            sources.append(draw(axes, one.first, options))
+            _name(axes, one.label, options)
+            axes.label_outer()
+        _alike(grid)
+        several = any(len(one.runs) > 1 for one in series)
+        return sources[0] + (", of each series the first seed" if several else "")
+
+    return draw_all
+
+
+def _alike(grid: Sequence[Axes]) -> None:
+    """Give panels with the same scale the same vertical axis, once all are drawn."""
+    if len({axes.get_yscale() for axes in grid}) == 1 and not grid[0].yaxis_inverted():
+        limits = [axes.get_ylim() for axes in grid]
+        for axes in grid:
+            axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
+
+
+def _name(axes: Axes, title: str, options: Options) -> None:
+    """Name a panel and its lines; a single line is named by the title."""
+    handles, labels = axes.get_legend_handles_labels()
+    if len(handles) == 1:
+        title = f"{title}: {labels[0]}" if title else labels[0]
+    elif STYLES[options.style].is_column:
+        axes.legend()
+    else:
+        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
+    if title:
+        axes.set_title(title)
+
+
+def _run(description: str, table: str, draw: Callable[[Axes, Result, Options], str]) -> Kind:
+    return Kind(description, (table,), _of_runs(draw))
+
+
+KINDS = {
+    "slowdown": Kind(
+        "slowdowns by flow size: median, 95th, 99th percentile ([measure] slowdown)",
+        ("transfers",),
+        slowdowns.draw,
+    ),
+    "fct": Kind(
+        "distribution of flow completion times; --ccdf for its tail",
+        ("transfers",),
+        distributions.fct,
+    ),
+    "queue": Kind(
+        "queue of each switch port over time: samples where they exist, else queue-cdf",
+        ("queue_samples", "queues"),
+        distributions.queue,
+    ),
+    "queue-cdf": Kind(
+        "distribution of the queue of each switch port, weighted by time",
+        ("queues",),
+        distributions.queue_cdf,
+    ),
+    "total-goodput": Kind(
+        "goodput of all receiving hosts together, per millisecond",
+        ("goodput",),
+        distributions.total_goodput,
+    ),
+    "goodput": _run("goodput of each receiving host, per millisecond", "goodput", results.goodput),
+    "window": _run("congestion windows over time ([measure] window)", "windows", results.window),
+    "alpha": _run("DCTCP's alpha over time ([measure] window)", "windows", results.alpha),
+    "rtt": _run("smoothed round-trip times ([measure] window)", "windows", results.rtt),
+    "throughput": _run(
+        "bytes handed over in order, per flow and interval ([measure] throughput)",
+        "throughput",
+        results.throughput,
+    ),
+    "rates": _run(
+        "rates of QCN's reaction points over time ([measure] qcn)", "rates", results.limits
+    ),
+    "dcudp-rates": _run(
+        "sending rates of DCUDP's flows over time ([measure] dcudp)", "dcudp_rates", results.sending
+    ),
+    "dcudp-modes": _run(
+        "when DCUDP's flows are in congestion mode ([measure] dcudp)", "dcudp_modes", results.modes
+    ),
+    "feedback": _run(
+        "feedback of QCN's congestion points over time ([measure] qcn)", "cnms", results.feedback
+    ),
+    "rounds": _run("completion time of each round of a barrier", "rounds", results.rounds),
+}
+
+
+def kinds() -> Sequence[tuple[str, str]]:
+    """Return each kind and what it shows."""
+    return [(name, kind.description) for name, kind in KINDS.items()]
+
+
+def kind_of(name: str) -> Kind:
+    """Return a kind by its name.
+
+    Raises:
+        PlotError: there is none; the message has the nearest ones.
+
+    """
+    if name in FORMER:
+        raise PlotError(f"no plot {name!r}: it is {FORMER[name]!r} now")
+    if name not in KINDS:
+        raise PlotError(unknown(f"no plot {name!r}", name, KINDS))
+    return KINDS[name]
+
+
+def draw(
+    drawn: Drawn,
+    kind: str,
+    options: Options | None = None,
+    *,
+    labels: Sequence[str] | None = None,
+    out: Path | None = None,
+) -> tuple[Figure, str]:
+    """Draw, and write a file if there is a path.
+
+    Returns:
+        The figure, and what it was drawn from, in words.
+
+    Raises:
+        PlotError: no such kind or format, or a result has nothing of the kind.
+        TableMissing: a result lacks the table.
+        OSError: the file cannot be written.
+
+    """
+    options = options or Options()
+    if out is not None:
+        form_of(out)  # refused before it is drawn
+    if options.by not in {None, SIZE}:
+        figure = _over_key(drawn, kind, options, labels, out)
+        return figure, "the summary of each run (mean of the seeds, 95 % interval, range)"
+    chosen = kind_of(kind)
+    series = series_of(drawn, labels, chosen.tables)
+    with canvas(options.style) as figure:
+        if options.size is not None:
+            figure.set_size_inches(*options.size)
+        _title(figure, series, options)
+        source = chosen.draw(figure, series, options)
+        if out is not None:
+            save(figure, out)
+    return figure, source
+
+
+def _over_key(
+    drawn: Drawn,
+    kind: str,
+    options: Options,
+    labels: Sequence[str] | None,
+    out: Path | None,
+) -> Figure:
+    """Draw measures of a sweep over one of its keys, a curve per value of the other one.
+
+    Raises:
+        PlotError: it is no sweep, or has no such key or measure, or more than two keys.
+
+    """
+    key = str(options.by)
+    one = drawn[0] if isinstance(drawn, list | tuple) and len(drawn) == 1 else drawn
+    if not isinstance(one, Cells):
+        raise PlotError(
+            f"--by {key} draws over a key of one sweep, and these are results: `incastle sweep` "
+            f"with --set {key}=VALUES makes one"
+        )
+    sweep = cast("Sweep", one)
+    others = [name for name, of in sweep.header.values.items() if len(of) > 1 and name != key]
+    if key in sweep.header.keys and len(others) > 1:
+        raise PlotError(
+            f"{' and '.join(others)} have several values as well: fix one, with `incastle sweep "
+            f"{sweep.place or 'DIR'} --plot 'x={key} y=MEASURE hue={others[0]} {others[1]}=VALUE'`"
+        )
+    hue = others[0] if others else None
+    measures = MEASURES.get(kind, (kind,))
+    wanted = [sweeps.Axes(key, measure, hue, {}) for measure in measures]
+    return sweeps.draw_panels(sweep, wanted, options, out, labels)
+
+
+def _title(figure: Figure, series: Sequence[Series], options: Options) -> None:
+    """Name the figure: as it is wanted, else by scenario and seeds where no caption does."""
+    title = options.title
+    if title is None and not STYLES[options.style].is_column:
+        names = dict.fromkeys(one.first.name for one in series)
+        title = f"{', '.join(names)}, {series[0].seeds}"
+    if title:
+        figure.suptitle(title, x=0.01, ha="left")

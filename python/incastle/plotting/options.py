@@ -1,0 +1,144 @@
+"""What a user can choose of a figure, and its defaults."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from incastle.analysis.completions import QUANTILES, SIZE_CLASSES
+from incastle.errors import PlotError
+from incastle.plotting.style import STYLES, unknown
+from incastle.units import parse
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import polars as pl
+
+MM_PER_INCH = 25.4
+MAX_INCHES = 100
+CLASSES = "classes"
+"""The name of the size classes of DCTCP's evaluation."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is chosen of a figure.
+
+    Attributes:
+        by: the horizontal axis: `size`, or a key of a sweep; None for the kind's own.
+        percentiles: names of `QUANTILES`, a panel for each.
+        bins: how many bins of equal counts, or the sizes at which bins begin.
+        ccdf: of distributions, draw the share above a value.
+        ports: patterns of ports; empty for all.
+        title: None for the default, which columns of papers do not have.
+        size: width and height in inches; None for those of the style.
+        style: a name of `STYLES`.
+
+    """
+
+    by: str | None = None
+    percentiles: tuple[str, ...] = ("median", "p95", "p99")
+    bins: int | tuple[int, ...] = 10
+    ccdf: bool = False
+    ports: tuple[str, ...] = ()
+    title: str | None = None
+    size: tuple[float, float] | None = None
+    style: str = "screen"
+
+    def __post_init__(self) -> None:
+        """Check what has a form of its own; a `PlotError` names what is wrong."""
+        if self.style not in STYLES:
+            raise PlotError(unknown(f"no style {self.style!r}", self.style, STYLES))
+        for name in self.percentiles:
+            if name not in QUANTILES:
+                raise PlotError(unknown(f"no percentile {name!r}", name, QUANTILES))
+        sizes = self.bins if isinstance(self.bins, tuple) else ()
+        if sizes == () and (isinstance(self.bins, tuple) or self.bins < 1):
+            raise PlotError("bins are a number from 1, or sizes")
+        if any(low >= high for low, high in pairwise((0, *sizes))):
+            raise PlotError(f"sizes of bins ascend from above 0, not {list(sizes)}")
+
+    def of_ports(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of the ports that a pattern names.
+
+        Raises:
+            PlotError: a pattern names none.
+
+        """
+        import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+        if not self.ports:
+            return frame
+        there = frame["port"].unique(maintain_order=True).to_list()
+        chosen: list[str] = []
+        for pattern in self.ports:
+            found = [port for port in there if fnmatchcase(port, pattern)]
+            if not found:
+                raise PlotError(unknown(f"no port {pattern!r} in the table", pattern, there))
+            chosen += found
+        return frame.filter(pl.col("port").is_in(chosen))
+
+
+def percentiles(text: str) -> tuple[str, ...]:
+    """Read `50,95,99`.
+
+    Raises:
+        PlotError: one of them is none that is drawn.
+
+    """
+    names = {f"{100 * share:g}": name for name, share in QUANTILES.items()}
+    found = [names.get(word.strip().removesuffix("%").strip()) for word in text.split(",")]
+    if None in found:
+        raise PlotError(f"percentiles {text}: there are {', '.join(names)}, as in 50,99")
+    return tuple(dict.fromkeys(name for name in found if name))
+
+
+def bins(text: str) -> int | tuple[int, ...]:
+    """Read the number of bins, `classes`, or the sizes at which they begin: `10 KB,1 MB`.
+
+    Raises:
+        PlotError: it is none of these.
+
+    """
+    if text == CLASSES:
+        return SIZE_CLASSES
+    if text.isdecimal():
+        return int(text)
+    parsed = [parse(word) for word in text.split(",")]
+    sizes = [int(one[0]) for one in parsed if one is not None and one[1] == "B"]
+    if len(sizes) < len(parsed):
+        raise PlotError(
+            f"bins {text}: expected a number of bins of equal counts (10), {CLASSES}, or the sizes "
+            "at which bins begin ('10 KB,100 KB,1 MB')"
+        )
+    return tuple(sizes)
+
+
+def inches(text: str) -> tuple[float, float]:
+    """Read a size: `3.5x2.4` inches, `3.5x2.4 in` or `89x60 mm`.
+
+    Raises:
+        PlotError: it is none, or out of all measure.
+
+    """
+    found = re.fullmatch(r"\s*([\d.]+)\s*(?:x|\u00d7)\s*([\d.]+)\s*(in|mm|cm)?\s*", text)
+    try:
+        width, height = (float(one) for one in found.groups()[:2]) if found else (0.0, 0.0)
+    except ValueError:
+        width = height = 0.0
+    unit = {"mm": MM_PER_INCH, "cm": MM_PER_INCH / 10}.get(found[3] if found else "", 1.0)
+    size = (width / unit, height / unit)
+    if not all(0 < side <= MAX_INCHES for side in size):
+        raise PlotError(f"size {text}: expected WIDTHxHEIGHT, as 3.5x2.4 (inches) or '89x60 mm'")
+    return size
+
+
+def as_sequence(value: str | Sequence[str] | None) -> tuple[str, ...]:
+    """Return one string, several or none as a tuple."""
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else tuple(value)
