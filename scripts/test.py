@@ -8,8 +8,9 @@ Each report is read: cargo's `test result` lines, pytest's JUnit file. A check w
 (a formatter, a linter, a build) counts as one. A runner that fails without naming a failed test (a
 compile error, a crash) counts as one failure. The last line is the sum, alone: `N passed, N failed,
 N skipped`; the exit status is 1 if anything failed. Exit status 77 of a check means that it could
-not run here, for the reason in its last line. The time of each check
-is printed, and kept in target/test-times-TIER.csv.
+not run here, for the reason in its last line. Linters, builds and examples run two at a time; tests
+run alone, because some are in real time. The time of each check is printed, and kept in
+target/test-times-TIER.csv.
 
     scripts/test.py                      the quick tier
     scripts/test.py --tier full          the full tier
@@ -27,12 +28,14 @@ import sys
 import tempfile
 import time
 import xml.etree.ElementTree as ET
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(sys.executable).parent
@@ -49,6 +52,8 @@ ALL_CASES = {"INCASTLE_TESTS": "full"}
 """Has tests with random inputs run all of their cases."""
 WORKERS_PER_CORE, MAX_WORKERS = 2, 8
 """Two, because many tests wait: for the ends of connections, for other programs."""
+TOGETHER = 2
+"""Checks without tests that run at the same time: most use one core."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +98,11 @@ class Check:
     count: Callable[[str], Count] = single
     env: dict[str, str] = field(default_factory=dict)
     tier: str = QUICK
+
+    @property
+    def has_tests(self) -> bool:
+        """Return whether it runs tests: those have the machine for themselves."""
+        return self.count is not single
 
 
 def python(*arguments: str) -> list[str]:
@@ -178,6 +188,8 @@ def all_checks(folder: Path) -> list[Check]:
     tests = ["cargo", "test", "--locked", "--workspace", "--no-fail-fast"]
     docs = ["cargo", "doc", "--locked", "--workspace", "--no-deps"]
     return [
+        # Cargo builds one thing at a time: its two long checks are far apart.
+        Check("clippy", clippy),
         Check("cargo fmt", ["cargo", "fmt", "--all", "--check"]),
         Check("ruff check", python("-m", "ruff", "check", ".")),
         Check("ruff format", python("-m", "ruff", "format", "--check", ".")),
@@ -187,16 +199,15 @@ def all_checks(folder: Path) -> list[Check]:
         Check("sizes", python("scripts/check_sizes.py")),
         Check("cargo deny", python("scripts/check_deny.py")),
         Check("lints", python("scripts/check_lints.py")),
-        Check("clippy", clippy),
-        Check("cargo test", tests, cargo_tests),
-        Check("cargo doc", docs, env={"RUSTDOCFLAGS": "-D warnings"}),
         Check(
             "mkdocs",
             python("-m", "mkdocs", "build", "--strict", "-d", str(folder / "site")),
             env={"NO_MKDOCS_2_WARNING": "1"},
         ),
-        Check("digests", python("scripts/check_digests.py", "--runs", str(folder / "runs"))),
+        Check("cargo doc", docs, env={"RUSTDOCFLAGS": "-D warnings"}),
         *examples(folder),
+        Check("digests", python("scripts/check_digests.py", "--runs", str(folder / "runs"))),
+        Check("cargo test", tests, cargo_tests),
         *pytest_checks(folder),
         Check("cargo test, all cases", tests, cargo_tests, env=ALL_CASES, tier=FULL),
         Check("wasm digest", python("scripts/wasm_digest.py"), tier=FULL),
@@ -205,10 +216,16 @@ def all_checks(folder: Path) -> list[Check]:
     ]
 
 
-def execute(check: Check) -> Count:
-    """Run a check, pass its output on as it comes, and return what it reported."""
-    print(f"\n=== {check.name}", flush=True)
+def execute(check: Check) -> tuple[str, float, Count]:
+    """Run a check, and return its name, its time and its count.
+
+    The output of tests is passed on as it comes, that of others in one piece: they run together.
+    """
+    started = time.monotonic()
+    title = f"\n=== {check.name}\n"
     lines: list[str] = []
+    if check.has_tests:
+        print(title, end="", flush=True)
     with subprocess.Popen(
         check.command,
         cwd=ROOT,
@@ -219,16 +236,24 @@ def execute(check: Check) -> Count:
         errors="replace",
     ) as process:
         for line in process.stdout or ():
-            sys.stdout.write(line)
-            sys.stdout.flush()
             lines.append(line)
-    if process.returncode == SKIPPED:
+            if check.has_tests:
+                print(line, end="", flush=True)
+    output = "".join(lines)
+    if not check.has_tests:
+        print(title + output, end="", flush=True)
+    return check.name, time.monotonic() - started, count_of(check, process.returncode, output)
+
+
+def count_of(check: Check, status: int, output: str) -> Count:
+    """Return the count of a check that ended."""
+    if status == SKIPPED:
         return Count(skipped=1)
-    count = check.count("".join(lines))
-    if process.returncode == 0:
+    count = check.count(output)
+    if status == 0:
         return count
     # A linter that failed did not pass; a runner that died may have named no test.
-    return count if count.failed else Count(count.passed * (check.count is not single), 1)
+    return count if count.failed else Count(count.passed * check.has_tests, 1)
 
 
 def keep_times(tier: str, rows: list[tuple[str, float, Count]]) -> Path:
@@ -244,6 +269,13 @@ def keep_times(tier: str, rows: list[tuple[str, float, Count]]) -> Path:
     return path
 
 
+def chosen(names: tuple[str, ...], tier: str, folder: Path) -> Iterator[Check]:
+    """Return the checks whose names begin so; those of the tier without any names."""
+    for check in all_checks(folder):
+        if check.name.startswith(names) if names else check.tier == tier:
+            yield check
+
+
 def main() -> None:
     """Run the checks, print a table of their times and the sum."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
@@ -253,14 +285,10 @@ def main() -> None:
     rows: list[tuple[str, float, Count]] = []
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="incastle-test-") as folder:
-        for check in all_checks(Path(folder)):
-            if wanted.names and not check.name.startswith(tuple(wanted.names)):
-                continue
-            if not wanted.names and check.tier != wanted.tier:
-                continue
-            started = time.monotonic()
-            count = execute(check)
-            rows.append((check.name, time.monotonic() - started, count))
+        checks = chosen(tuple(wanted.names), wanted.tier, Path(folder))
+        for has_tests, group in groupby(checks, key=lambda check: check.has_tests):
+            with ThreadPoolExecutor(1 if has_tests else TOGETHER) as pool:
+                rows += pool.map(execute, group)
     print("\n=== summary")
     for name, seconds, count in rows:
         print(f"{name:32} {seconds:6.1f} s   {count}")
