@@ -62,14 +62,16 @@ def diff(
     if figure is not None:
         style.form_of(figure)  # refused before the tables, not after them
     compared = api.diff(a, b, verify=not unverified)
-    if figure is not None:
-        # Before anything is printed: a reader such as `head` may end the command there.
-        draw.save(compared, figure)
-        terminal.note(f"drawn: {figure}")
-    if as_json:
-        terminal.print_json(compared.as_json())
-    else:
-        show(compared, everything=everything)
+    try:
+        if figure is not None:
+            # Before anything is printed: a reader such as `head` may end the command there.
+            draw.save(compared, figure)
+            terminal.note(f"drawn: {figure}")
+    finally:
+        if as_json:
+            terminal.print_json(compared.as_json())
+        else:
+            show(compared, everything=everything)
 
 
 def show(diff: ResultDiff | ReportDiff, *, everything: bool) -> None:

@@ -89,14 +89,17 @@ def explain(
     except Interrupted:
         terminal.error("interrupted while it was run again with a record; nothing is explained")
         raise typer.Exit(INTERRUPTED) from None
-    if plot is not None:
-        # Before anything is printed: a reader such as `head` may end the command there.
-        draw.save(found[0], plot)
-        terminal.note(f"drawn: {plot}")
-    if as_json:
-        terminal.print_json([one.as_json() for one in found] if timeouts else found[0].as_json())
-    else:
-        _show(found, only_timeouts=timeouts)
+    try:
+        if plot is not None:
+            # Before anything is printed: a reader such as `head` may end the command there.
+            draw.save(found[0], plot)
+            terminal.note(f"drawn: {plot}")
+    finally:
+        if as_json:
+            of_all = [one.as_json() for one in found]
+            terminal.print_json(of_all if timeouts else of_all[0])
+        else:
+            _show(found, only_timeouts=timeouts)
     if left_out:
         terminal.note(f"{left_out} more flows had timeouts (--all explains them, too)")
 

@@ -167,11 +167,14 @@ def sweep(
         where = many_runs.place_of(out or default_place(plan, "by"), resume=resume, force=force)
         with terminal.json_alone(as_json):
             outcome = _do(plan, checked, where, _names(tables), Execution(on, jobs))
-    _show(outcome, as_json=as_json)
-    if axes is not None:
-        directory = outcome.directory or Path()
-        name = file_name(f"{axes.y}-by-{axes.x}") + ".png"
-        _draw(outcome, axes, figure or directory / name)
+    try:
+        if axes is not None:
+            # Before anything is printed: a reader such as `head` may end the command there.
+            directory = outcome.directory or Path()
+            name = file_name(f"{axes.y}-by-{axes.x}") + ".png"
+            _draw(outcome, axes, figure or directory / name)
+    finally:
+        _show(outcome, as_json=as_json)
     many_runs.leave(outcome)
 
 

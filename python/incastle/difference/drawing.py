@@ -6,13 +6,15 @@ reports: the measured values of claims that moved most.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
+from incastle.analysis.parameters import of_series, told_apart
 from incastle.difference.results import ResultDiff
 from incastle.errors import PlotError
 from incastle.plotting import style
-from incastle.plotting.style import BLUE, GREY, RED, canvas
+from incastle.plotting.axes import is_wide, logarithmic
+from incastle.plotting.distributions import share, shares_of_time
+from incastle.plotting.style import BLUE, GREY, RED, canvas, line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,9 +28,6 @@ if TYPE_CHECKING:
     from incastle.results import Result
 
 MAX_BARS = 25
-WIDE = 10
-"""Values whose maximum is n times the minimum are drawn on a logarithmic axis."""
-SIDES = (("A", BLUE, "-"), ("B", RED, "--"))
 
 
 def save(diff: ResultDiff | ReportDiff, path: Path) -> None:
@@ -50,57 +49,51 @@ def save(diff: ResultDiff | ReportDiff, path: Path) -> None:
 def _results(figure: Figure, diff: ResultDiff) -> None:
     figure.set_size_inches(11.0, 3.6)
     times, queues, totals = figure.subplots(1, 3)
-    _distribution(times, diff)
-    _queue(queues, diff)
-    moves = [(one.name, one.relative) for one in diff.totals]
+    names = _names(diff)
+    _distribution(times, diff, names)
+    _queue(queues, diff, names)
+    moves = [(one.name.replace("_", " "), one.relative) for one in diff.totals]
     _bars(totals, [(name, move, BLUE) for name, move in moves if move is not None])
     totals.set_title("totals: B against A")
-    names = [
-        f"{side}: {one.name}, seed {one.seed}"
-        for (side, _, _), one in zip(SIDES, (diff.a, diff.b), strict=True)
-    ]
-    figure.suptitle("      ".join(names), x=0.01, ha="left", fontsize=10)
+    runs = dict.fromkeys(f"{one.name}, seed {one.seed}" for one in (diff.a, diff.b))
+    figure.suptitle(" and ".join(runs), x=0.01, ha="left")
+    # Below all panels: inside it would hide a curve.
+    figure.legend(*times.get_legend_handles_labels(), loc="outside lower left", ncols=2)
 
 
-def _distribution(axes: Axes, diff: ResultDiff) -> None:
+def _names(diff: ResultDiff) -> list[str]:
+    """Return the letter of each side, with what differs in the scenarios."""
+    apart = told_apart([of_series(one.scenario) for one in (diff.a, diff.b)])
+    return [f"A: {apart[0]}", f"B: {apart[1]}"] if apart else ["A", "B"]
+
+
+def _distribution(axes: Axes, diff: ResultDiff, names: Sequence[str]) -> None:
     """Draw the shares of transfers, or where there are none of flows, below a value."""
     both = (diff.a, diff.b)
-    values, title, label = [_times(one) for one in both], "flow completion times", "ms"
-    if any(len(one) == 0 for one in values):
-        values, title, label = [_goodputs(one) for one in both], "goodput of flows", "Mbit/s"
-    for one, (side, colour, line) in zip(values, SIDES, strict=True):
-        # What was unfinished has no FCT: its share is missing at the top.
-        shares = [(place + 1) / len(one) for place in range(len(one))]
-        finite = [value for value in one if math.isfinite(value)]
-        unfinished = len(one) - len(finite)
-        name = f"{side} ({unfinished:,} of {len(one):,} unfinished)" if unfinished else side
-        axes.step(finite, shares[: len(finite)], line, where="post", color=colour, label=name)
-    axes.set_title(f"{title}: share at or below")
-    axes.set_xlabel(label)
-    axes.set_ylim(0, 1.02)
-    _widen(axes, [value for one in values for value in one if math.isfinite(value)])
-    axes.legend()
-
-
-def _widen(axes: Axes, values: Sequence[float]) -> None:
-    """Make the axis of values logarithmic where they have different orders of magnitude."""
-    from matplotlib.ticker import LogLocator  # noqa: PLC0415  slow to import: only to draw
-
-    if not values or min(values) <= 0 or max(values) < WIDE * min(values):
+    ends, label = [_times(one) for one in both], "flow completion time (ms)"
+    if any(len(low) == 0 for low, _ in ends):
+        ends, label = [(of, of) for of in map(_goodputs, both)], "goodput of a flow (Mbit/s)"
+    for (low, high), name, place in zip(ends, names, range(2), strict=True):
+        if len(low):
+            unfinished = high.is_infinite().sum()
+            more = f" ({unfinished:,} of {len(high):,} unfinished)" if unfinished else ""
+            share(axes, low, high, label=name + more, **line(place))
+    axes.set(xlabel=label, ylabel="share of flows at or below", ylim=(0, 1.02))
+    values = [value for low, _ in ends for value in low if value > 0]
+    if is_wide(values):
+        logarithmic(axes, "x", values)
+    else:
         axes.set_xlim(left=0)
-        return
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.xaxis.set_major_formatter("{x:,g}")
-    axes.minorticks_off()
 
 
-def _times(result: Result) -> pl.Series:
+def _times(result: Result) -> tuple[pl.Series, pl.Series]:
+    """Return the lower and the upper ends of FCTs."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     if "transfers" not in result.tables:
-        return pl.Series(dtype=pl.Float64)
-    return result.observed.select(pl.col("fct_high_s") * 1e3).to_series().sort()
+        return pl.Series(dtype=pl.Float64), pl.Series(dtype=pl.Float64)
+    observed = result.observed
+    return observed["fct_low_s"] * 1e3, observed["fct_high_s"] * 1e3
 
 
 def _goodputs(result: Result) -> pl.Series:
@@ -108,24 +101,20 @@ def _goodputs(result: Result) -> pl.Series:
 
     if "flows" not in result.tables:
         return pl.Series(dtype=pl.Float64)
-    return (result.flows["goodput_bit_s"].drop_nulls() / 1e6).sort()
+    return result.flows["goodput_bit_s"].drop_nulls() / 1e6
 
 
-def _queue(axes: Axes, diff: ResultDiff) -> None:
+def _queue(axes: Axes, diff: ResultDiff, names: Sequence[str]) -> None:
     """Draw the longest mean queue of A, or else of B, by its shares of time."""
     port = _longest(diff)
-    axes.set_title("queue: share of time at or below")
-    axes.set_xlabel("packets that wait" if port is None else f"packets that wait at {port}")
-    axes.set_ylim(0, 1.02)
-    for one, (side, colour, line) in zip((diff.a, diff.b), SIDES, strict=True):
+    axes.set_xlabel("queue (packets)" if port is None else f"queue at {port} (packets)")
+    axes.set(ylabel="share of time at or below", ylim=(0, 1.02))
+    for one, name, place in zip((diff.a, diff.b), names, range(2), strict=True):
         if port is None or "queues" not in one.tables:
             continue
         rows = one.queues.filter(one.queues["port"] == port)
         if len(rows):
-            share = rows["seconds"].cum_sum() / rows["seconds"].sum()
-            axes.step(rows["packets"], share, line, where="post", color=colour, label=side)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend()
+            axes.step(*shares_of_time(rows), where="post", label=name, **line(place))
     axes.set_xlim(left=0)
 
 
@@ -165,7 +154,7 @@ def _bars(axes: Axes, moves: Sequence[tuple[str, float, str]]) -> None:
     axes.axvline(0, color=GREY, lw=0.8)
     more = len(moves) - len(shown)
     axes.set_xlabel("change (%)" + (f"; {more} smaller ones are left out" if more else ""))
-    axes.tick_params(axis="y", labelsize=7)
+    axes.tick_params(axis="y", labelsize="small")
     if not shown:
         axes.text(0.5, 0.5, "none is different", transform=axes.transAxes, ha="center")
         axes.set_yticks([])

@@ -68,9 +68,7 @@ def save(explanation: Explanation, path: Path) -> None:
         above.set_title(title + explanation.headline)
         handles, labels = above.get_legend_handles_labels()
         more, words = below.get_legend_handles_labels()
-        above.legend(
-            handles + more, labels + words, fontsize=8, loc="upper left", bbox_to_anchor=(1.0, 1.0)
-        )
+        above.legend(handles + more, labels + words, loc="upper left", bbox_to_anchor=(1.0, 1.0))
         style.save(figure, path)
 
 
@@ -97,7 +95,7 @@ def _sequence(axes: Axes, explanation: Explanation) -> None:
         from_ms = (chain.timer.at - chain.waited) * MS
         axes.axvspan(from_ms, chain.timer.at * MS, color=RED, alpha=0.12, lw=0, label=waits)
         waits = "_"
-    axes.set_ylabel("packets" if numbered else "KB of the stream")
+    axes.set_ylabel("number of the packet" if numbered else "position in the stream (KB)")
 
 
 class _Look(NamedTuple):

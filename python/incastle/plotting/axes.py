@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any, Literal
 
 from incastle.plotting.style import STYLES
@@ -23,6 +24,8 @@ DECADES = 2
 """A logarithmic axis of fewer has ticks between powers of ten."""
 LETTER = 0.5
 """Width of a letter, as a share of the font's size."""
+ROW = 1.6
+"""Height of a row of a legend, as a multiple of the font's size."""
 MORE = 0.55
 """Height of a further panel, as a share of the first."""
 
@@ -44,18 +47,25 @@ def name_once(figure: Figure, grid: Sequence[Axes], x: str, y: str) -> None:
     """Name the axes that panels share: once, in the middle."""
     first = grid[0].get_subplotspec()
     side_by_side = first is not None and first.get_gridspec().ncols == len(grid)
-    grid[len(grid) // 2 if side_by_side else -1].set_xlabel(x)
+    middle = grid if len(grid) % 2 == 0 else grid[len(grid) // 2 :][:1]
+    for axes in middle if side_by_side else grid[-1:]:
+        axes.set_xlabel(x)
     if side_by_side:
         grid[0].set_ylabel(y)
     else:
         figure.supylabel(y)
 
 
-def legend_outside(figure: Figure, axes: Axes, remarks: Mapping[str, Artist] | None = None) -> None:
-    """Name the series, and what else is drawn, in as many columns as fit: above if there is room.
+def legend_outside(
+    figure: Figure, axes: Axes, options: Options, remarks: Mapping[str, Artist] | None = None
+) -> None:
+    """Name the series, and what else is drawn, in as many columns as fit.
 
-    A single series has no entry.
+    It is above the panels, or below if there is a title. A single series has no entry. Further
+    rows make the figure higher, unless its size is chosen.
     """
+    import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
+
     found = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
     named = {**(found if len(found) > 1 else {}), **(remarks or {})}
     if named:
@@ -63,6 +73,11 @@ def legend_outside(figure: Figure, axes: Axes, remarks: Mapping[str, Artist] | N
         below: Literal["outside lower center"] = "outside lower center"
         where = below if figure.get_suptitle() else above
         ncols = columns(figure, list(named))
+        if options.size is None:
+            width, height = figure.get_size_inches()
+            more = math.ceil(len(named) / ncols) - 1
+            row = ROW * float(mpl.rcParams["legend.fontsize"]) / 72
+            figure.set_size_inches(width, height + more * row)
         # Legends are filled column by column; these are read row by row.
         names = [name for column in range(ncols) for name in list(named)[column::ncols]]
         figure.legend([named[name] for name in names], names, loc=where, ncols=ncols)

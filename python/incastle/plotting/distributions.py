@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from incastle.plotting.series import Series
 
 MAX_LINES = len(SERIES)
+SINGLE = 1024
+"""Packets up to which the histogram has a bin for each length; then they are powers of two."""
 FLOWS_BEGIN = "a longer run.duration or an earlier [measure] warmup has some"
 NO_QUEUE = "a higher load, or more senders, lets packets wait"
 
@@ -40,12 +42,13 @@ def fct(figure: Figure, series: Sequence[Series], options: Options) -> str:
     axes = figure.subplots()
     samples = [(name, frame) for one in series for name, frame in _transfers(one)]
     times = pl.concat([frame["fct_low_s"] for _, frame in samples])
-    factor, unit = scale_of([float(times.median() or 0.0)], "s")  # type: ignore[arg-type]
+    factor, unit = scale_of(times.to_list(), "s")
+    floor = 0.5 / max(len(frame) for _, frame in samples) if options.ccdf else 0.0
     for place, (name, frame) in enumerate(samples[:MAX_LINES]):
         left = frame["fct_s"].null_count()
         label = f"{name} ({left:,} of {len(frame):,} unfinished)" if left else name
         low, high = (frame[column] / factor for column in ("fct_low_s", "fct_high_s"))
-        _share(axes, low, high, options, label=label or "_", **line(place))
+        share(axes, low, high, floor=floor, label=label or "_", **line(place))
     _left_out(axes, len(samples))
     axes.set_xlabel(f"flow completion time ({unit})")
     axes.set_ylabel("share of flows above" if options.ccdf else "share of flows at or below")
@@ -54,11 +57,13 @@ def fct(figure: Figure, series: Sequence[Series], options: Options) -> str:
         logarithmic(axes, "x", values)
     if options.ccdf:
         axes.set_yscale("log")
-        axes.set_ylim(0.5 / max(len(frame) for _, frame in samples), 1.2)
+        axes.set_ylim(floor, 1.2)
     else:
         axes.set_ylim(0, 1.02)
     band = any(frame["fct_s"].null_count() for _, frame in samples)
-    legend_outside(figure, axes, intervals.shade("left open by unfinished flows") if band else None)
+    legend_outside(
+        figure, axes, options, intervals.shade("left open by unfinished flows") if band else None
+    )
     return f"transfers.parquet, {sum(len(frame) for _, frame in samples):,} flows"
 
 
@@ -83,21 +88,26 @@ def _transfers(series: Series) -> list[tuple[str, pl.DataFrame]]:
     ]
 
 
-def _share(axes: Axes, low: pl.Series, high: pl.Series, options: Options, **style: Any) -> None:  # noqa: ANN401
-    """Draw the distribution of values whose upper ends may be infinite, and the band below it."""
+def share(axes: Axes, low: pl.Series, high: pl.Series, floor: float = 0.0, **style: Any) -> None:  # noqa: ANN401
+    """Draw the share at or below, and the band that values without an upper end leave open.
+
+    With a floor above 0, the lowest share that is drawn, it is the share above.
+    """
     import numpy as np  # noqa: PLC0415  slow to import: only to draw
 
-    (curve,) = [axes.ecdf(high.to_numpy(), complementary=options.ccdf, compress=True, **style)]
-    if not math.isinf(high.max() or 0.0):  # type: ignore[arg-type]
-        return
-    # Where flows were unfinished, the share lies between both ends' distributions.
-    at = np.unique(np.concatenate([low.to_numpy(), high.filter(high.is_finite()).to_numpy()]))
-    least, most = (
-        np.searchsorted(np.sort(end.to_numpy()), at, side="right") / len(end) for end in (high, low)
-    )
-    if options.ccdf:
-        least, most = 1 - most, 1 - least
-    axes.fill_between(at, least, most, step="post", color=curve.get_color(), alpha=0.18, lw=0)
+    def shares(values: pl.Series, at: Any) -> Any:  # noqa: ANN401  arrays
+        within = np.searchsorted(np.sort(values.to_numpy()), at, side="right") / len(values)
+        return np.maximum(1 - within, floor) if floor else within
+
+    done = np.unique(high.filter(high.is_finite()).to_numpy())
+    if len(done):
+        # It ends at the last value that has an upper end: what is beyond is not known.
+        start = 1.0 if floor else 0.0
+        axes.step([done[0], *done], [start, *shares(high, done)], where="post", **style)
+    if len(done) == 0 or high.is_infinite().any():
+        at = np.unique(np.concatenate([low.to_numpy(), done]))
+        shade: dict[str, Any] = {"color": style["color"], "alpha": 0.18, "lw": 0}
+        axes.fill_between(at, shares(high, at), shares(low, at), step="post", **shade)
 
 
 def queue_cdf(figure: Figure, series: Sequence[Series], options: Options) -> str:
@@ -105,12 +115,11 @@ def queue_cdf(figure: Figure, series: Sequence[Series], options: Options) -> str
     axes = figure.subplots()
     curves, where = _by_port(series, [_busy(one, options) for one in series], options)
     for place, (name, rows) in enumerate(curves[:MAX_LINES]):
-        share = rows["seconds"].cum_sum() / rows["seconds"].sum()
-        axes.step(rows["packets"], share, where="post", label=name or "_", **line(place))
+        axes.step(*shares_of_time(rows), where="post", label=name or "_", **line(place))
     _left_out(axes, len(curves))
     axes.set(xlabel=where, ylabel="share of time at or below", ylim=(0, 1.02))
     axes.set_xlim(left=0)
-    legend_outside(figure, axes)
+    legend_outside(figure, axes, options)
     return "the time-weighted histogram (queues.parquet)"
 
 
@@ -138,10 +147,25 @@ def queue(figure: Figure, series: Sequence[Series], options: Options) -> str:
     _left_out(axes, len(curves))
     axes.set_ylabel(where)
     axes.set_ylim(0, axes.get_ylim()[1] * 1.03)
-    legend_outside(figure, axes)
+    legend_outside(figure, axes, options)
     idle = samples[0]["port"].n_unique() - busy[0]["port"].n_unique()
     others = f"; {idle} idle ports are not drawn" if idle and not options.ports else ""
     return f"samples (queue_samples.parquet){_one_seed(series)}{others}"
+
+
+def shares_of_time(queue: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
+    """Return lengths and the share of time at or below each, of one port's histogram.
+
+    A bin of several lengths counts at its largest: below it the share is not known.
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    length = pl.col("packets")
+    upper = pl.when(length < SINGLE).then(length).otherwise(2 * length - 1)
+    return (
+        queue.select(upper.cast(pl.Int64)).to_series(),
+        queue["seconds"].cum_sum() / queue["seconds"].sum(),
+    )
 
 
 def _busy(series: Series, options: Options) -> pl.DataFrame:
@@ -165,12 +189,13 @@ def _by_port(
 ) -> tuple[list[tuple[str, pl.DataFrame]], str]:
     """Return the name and rows of each curve, and what the axis of queues is named.
 
-    Of several series only the busiest port is drawn. A port that all curves share is not named in
-    the legend, but by the axis.
+    Of several series only the busiest port is drawn, or as many as can be told apart. A port that
+    all curves share is not named in the legend, but by the axis.
     """
     ports = [frame["port"].unique(maintain_order=True).to_list() for frame in frames]
-    if len(series) > 1 and not options.ports:
-        ports = [of[:1] for of in ports]
+    if len(series) > 1:
+        most = MAX_LINES // len(series) if options.ports else 1
+        ports = [of[: max(1, most)] for of in ports]
     shared = {port for of in ports for port in of}
     alone = f" at {shared.pop()}" if len(shared) == 1 else ""
     curves = [
@@ -185,7 +210,6 @@ def total_goodput(figure: Figure, series: Sequence[Series], options: Options) ->
     """Draw what all receivers together got per millisecond: the mean of the seeds."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    del options
     axes = figure.subplots()
     curves = [_total(one) for one in series]
     peak = max(float(frame["low"].max()) for frame in curves)  # type: ignore[arg-type]
@@ -203,7 +227,9 @@ def total_goodput(figure: Figure, series: Sequence[Series], options: Options) ->
     axes.set_ylabel(f"total goodput ({unit})")
     axes.set_ylim(0, axes.get_ylim()[1])
     seeds = any(len(one.runs) > 1 for one in series)
-    legend_outside(figure, axes, intervals.shade("95 % interval of the mean") if seeds else None)
+    legend_outside(
+        figure, axes, options, intervals.shade("95 % interval of the mean") if seeds else None
+    )
     return "goodput.parquet"
 
 

@@ -20,15 +20,17 @@ if TYPE_CHECKING:
 OPEN, BOUNDS, ENDLESS = "some flows unfinished", "between bounds", "no upper bound"
 STRETCH = 1.35
 """An arrow on a logarithmic axis: its end over its beginning."""
-APART = 3.5
-"""Points between the markers of series that have the same place, in the order of the legend."""
+APART, AT_MOST = 3.5, 8.0
+"""Points between the markers of series that have the same place, in the order of the legend: of
+two, and of the first and the last."""
 
 
 def shifted(axes: Axes, place: int, count: int) -> Transform:
     """Return the data's transform, moved aside so that n series do not hide each other."""
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415  slow to import
 
-    aside = APART * (place - (count - 1) / 2) / 72
+    apart = min(APART, AT_MOST / max(1, count - 1))
+    aside = apart * (place - (count - 1) / 2) / 72
     figure = axes.get_figure(root=True)
     if figure is None:
         return axes.transData
@@ -39,6 +41,7 @@ def curve(
     axes: Axes,
     data: pl.DataFrame,
     arrow: float | None,
+    bottom: float = 0.0,
     **style: Any,  # noqa: ANN401
 ) -> None:
     """Draw points with bars for the 95 % interval of their mean, or for their bounds.
@@ -48,12 +51,16 @@ def curve(
         data: x, low, high, mean_from, mean_to (null with one seed) and optionally open, whether
             flows of the point were unfinished; sorted by x.
         arrow: the length of an arrow in units of the axis; none if that is logarithmic.
+        bottom: the end of the axis: bars that begin below it begin there.
         style: colour, line style, marker, label, and a transform such as `shifted`.
 
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     color = style["color"]
+    # What is moved aside, as bars are, has no part in the limits of an axis.
+    axes.update_datalim([(x, 0.0) for x in data["x"]], updatey=False)
+    axes.autoscale_view(scaley=False)
     known = pl.col("low") == pl.col("high")
     axes.plot(data["x"], data.select(pl.when(known).then("low").otherwise(math.nan)), **style)
     if "open" in data.columns:
@@ -61,7 +68,7 @@ def curve(
         inside = {"mfc": "white", "linestyle": "", "label": "_open", "zorder": 2.5}
         axes.plot(hollow["x"], hollow["low"], **{**style, **inside})
     bars = data.filter(~known | pl.col("mean_from").is_not_null()).with_columns(
-        begin=pl.coalesce("mean_from", "low"), end=pl.coalesce("mean_to", "high")
+        begin=pl.coalesce("mean_from", "low").clip(bottom), end=pl.coalesce("mean_to", "high")
     )
     endless = pl.col("high").is_infinite()
     closed, raised = bars.filter(~endless), bars.filter(endless)

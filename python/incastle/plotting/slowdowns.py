@@ -64,7 +64,7 @@ def draw(figure: Figure, series: Sequence[Series], options: Options) -> str:
         axes.tick_params(axis="x", pad=1)
         axes.set_title(WORDS[name])
     name_once(figure, grid, axis.name, "slowdown (FCT / ideal FCT)")
-    legend_outside(figure, grid[0], words)
+    legend_outside(figure, grid[0], options, words)
     return _source(binned, series, options)
 
 
@@ -158,16 +158,15 @@ def _panel(axes: Axes, points: pl.DataFrame, series: Sequence[Series]) -> None:
     known = points.filter(pl.col("low") == pl.col("high"))["low"]
     # No flow is faster than the ideal one: what is below, of an unfinished one, bounds nothing.
     bottom = BELOW * min(1.0, *known) if len(known) else BELOW
-    ends = ("low", "high", "mean_from", "mean_to")
-    drawn = points.with_columns(pl.col(end).clip(bottom) for end in ends)
     for number, one in enumerate(series):
-        mine = drawn.filter(pl.col("series") == number).sort("x")
+        mine = points.filter(pl.col("series") == number).sort("x")
         aside = intervals.shifted(axes, number, len(series))
         style = look(number) | {"transform": aside, "label": one.label or "_"}
-        intervals.curve(axes, mine, None, **style)
-    finite = [v for end in ends for v in drawn[end].drop_nulls() if math.isfinite(v)]
+        intervals.curve(axes, mine, None, bottom, **style)
+    ends = ("low", "high", "mean_to")
+    finite = [v for end in ends for v in points[end].drop_nulls() if bottom < v < math.inf]
     logarithmic(axes, "y", [bottom, *finite])
-    axes.set_ylim(bottom, max(finite) * intervals.STRETCH**2)
+    axes.set_ylim(bottom, max(bottom, *finite, 1.0) * intervals.STRETCH**2)
     axes.set_xlim(-0.6, float(points["x"].max()) + 0.6)  # type: ignore[arg-type]
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.measures import find_column, measured, shortened, unit_of
 from incastle.analysis.outcome import in_column
@@ -19,7 +19,7 @@ from incastle.analysis.parameters import CONTROLS, algorithm, last, words
 from incastle.analysis.seeds import over_seeds
 from incastle.errors import IncastleError, PlotError
 from incastle.plotting import intervals
-from incastle.plotting.axes import legend_outside, panels
+from incastle.plotting.axes import is_wide, legend_outside, logarithmic, panels
 from incastle.plotting.options import Options
 from incastle.plotting.style import STYLES, canvas, form_of, look, save
 from incastle.units import as_written, scale_of
@@ -36,8 +36,11 @@ if TYPE_CHECKING:
     from incastle.sweeps.dataset import Header
     from incastle.sweeps.sweep import Sweep
 
-SIZE = (6.4, 4.0)
-KEYS = {"senders": "number of senders", "load": "offered load"}
+KEYS = {
+    "senders": "number of senders",
+    "load": "offered load",
+    "congestion": "congestion control",
+}
 """Ends of keys that have longer names on an axis."""
 MEASURES = {
     "flow_goodput_mean": "mean goodput of a flow",
@@ -67,6 +70,13 @@ EVEN = 1.05
 MIN_RATIO = 1.5
 ARROW = 0.06
 """The length of an arrow, as a share of the axis."""
+ENDS = ("low", "high", "mean_from", "mean_to", "min", "max")
+LOGARITHMIC = {
+    f"{what}_{name}"
+    for what in ("completion", "round", "slowdown")
+    for name in ("mean", "median", "p99")
+}
+"""Measures whose axis may be logarithmic."""
 ROOM = 1.05
 """The end of an axis that begins at 0, in largest values: curves do not touch the frame."""
 
@@ -157,7 +167,7 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
         OSError: the file cannot be written.
 
     """
-    return draw_panels(sweep, [wanted], Options(size=SIZE), path)
+    return draw_panels(sweep, [wanted], Options(), path)
 
 
 def draw_panels(
@@ -189,7 +199,7 @@ def draw_panels(
             data = _values(sweep, wanted, column)
             _curves(axes, data, wanted, column, sweep.header, labels)
             remarks |= intervals.remarks(data)
-            if (data["runs"] > 1).any():
+            if (data["runs"] > 1).any() and as_written(data[wanted.x].to_list()) is not None:
                 remarks |= intervals.shade("range of the seeds")
             if len(grid) == 1 and not STYLES[options.style].is_column:
                 axes.set_title(_title(sweep, wanted, data, options.title))
@@ -197,7 +207,7 @@ def draw_panels(
                 axes.set_title(options.title)
         for above in grid[:-1]:
             above.label_outer()
-        legend_outside(figure, grid[0], remarks)
+        legend_outside(figure, grid[0], options, remarks)
         if path is not None:
             save(figure, path)
     return figure
@@ -245,29 +255,50 @@ def _curves(
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     hues = None if wanted.hue is None else _texts(data, wanted.hue, header)
-    positions = _x_axis(axes, wanted.x, data[wanted.x].to_list(), header.keys)
-    ends = ("low", "high", "mean_from", "mean_to", "min", "max")
-    finite = [value for end in ends for value in data[end].drop_nulls() if math.isfinite(value)]
+    positions, is_scale = _x_axis(axes, wanted.x, data[wanted.x].to_list(), header.keys)
     factor, unit = scale_of([float(value) for value in data["low"]], unit_of(column))
-    room = ROOM + (2 * ARROW if data["high"].is_infinite().any() else 0)
-    top = room * max(finite) / factor
     places = pl.Series("x", positions, pl.Float64)
-    drawn = data.with_columns(places, *(pl.col(end) / factor for end in ends))
+    drawn = data.with_columns(places, *(pl.col(end) / factor for end in ENDS))
+    bottom, arrow = _y_axis(
+        axes, drawn, is_time=shortened(column).rpartition(".")[2] in LOGARITHMIC
+    )
     groups = pl.Series([""] * len(data)) if hues is None else hues
     values = groups.unique(maintain_order=True).to_list()
     for place, group in enumerate(values):
         mine = drawn.filter(groups == group).sort("x")
-        name = labels[place] if labels else _named(wanted.hue, group)
         style = look(place)
-        shade = {"color": style["color"], "alpha": 0.15, "lw": 0}
-        closed = mine["low"] == mine["high"]
+        shade: dict[str, Any] = {"color": style["color"], "alpha": 0.15, "lw": 0}
+        closed = (mine["low"] == mine["high"]) & is_scale
+        style["linestyle"] = style["linestyle"] if is_scale else ""
         axes.fill_between(mine["x"], mine["min"], mine["max"], where=closed, **shade)
-        style |= {"transform": intervals.shifted(axes, place, len(values)), "label": name}
-        intervals.curve(axes, mine, ARROW * top, **style)
+        style["label"] = labels[place] if labels else _named(wanted.hue, group)
+        style["transform"] = intervals.shifted(axes, place, len(values))
+        intervals.curve(axes, mine, arrow, bottom, **style)
     axes.set_ylabel(_measure_words(column, unit))
-    if min(finite) >= 0:
-        # A share of the axis, not of the curves' own range: they may lie together, far from 0.
+
+
+def _y_axis(
+    axes: mpl_axes.Axes, data: pl.DataFrame, *, is_time: bool
+) -> tuple[float, float | None]:
+    """Limit the axis of the measure; return its lower end, and the length of an arrow.
+
+    Times and slowdowns of different orders of magnitude have a logarithmic axis, without arrows of
+    one length; other measures begin at 0.
+    """
+    finite = [v for end in ENDS for v in data[end].drop_nulls() if math.isfinite(v)]
+    lows = data["low"].to_list()
+    if is_time and is_wide([*lows, *(v for v in data["high"] if math.isfinite(v))]):
+        bottom = min(lows) / intervals.STRETCH
+        logarithmic(axes, "y", [bottom, max(finite)])
+        axes.set_ylim(bottom, max(finite) * intervals.STRETCH**2)
+        return bottom, None
+    # The room above is a share of the axis, not of the curves' own range: they may lie together,
+    # far from 0. No measure is below 0, whatever the interval of its mean.
+    room = ROOM + (2 * ARROW if data["high"].is_infinite().any() else 0)
+    top = room * max(finite)
+    if min(lows) >= 0:
         axes.set_ylim(0, top or None)
+    return min(0.0, *lows), ARROW * top
 
 
 def _named(key: str | None, value: str) -> str:
@@ -292,14 +323,16 @@ def _measure_words(column: str, unit: str) -> str:
 
 def _x_axis(
     axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool], keys: Sequence[str]
-) -> list[float]:
-    """Return the place of each value: to scale for quantities, else side by side."""
+) -> tuple[list[float], bool]:
+    """Return the place of each value, and whether to scale, as quantities are, or side by side."""
     numbers = as_written(values)
     if numbers is None:
         names = list(dict.fromkeys(_word(value) for value in values))
-        axes.set_xticks(range(len(names)), names)
+        shown = map(algorithm, names) if key.endswith(CONTROLS) else names
+        axes.set_xticks(range(len(names)), list(shown))
+        axes.set_xlim(-0.5, len(names) - 0.5)
         axes.set_xlabel(_key_words(key, keys))
-        return [float(names.index(_word(value))) for value in values]
+        return [float(names.index(_word(value))) for value in values], False
     places, unit = numbers
     name = _key_words(key, keys)
     axes.set_xlabel(f"{name} ({unit})" if unit else name)
@@ -308,7 +341,7 @@ def _x_axis(
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{tick:,g}" for tick in ticks])
         axes.minorticks_off()
-    return places
+    return places, True
 
 
 def _is_geometric(ordered: Sequence[float]) -> bool:

@@ -1,0 +1,381 @@
+"""Figures of several results: what is drawn against the tables, and how it looks in print."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+
+import incastle as ic
+from conftest import SMALL
+from incastle.analysis.completions import quantile_of
+from incastle.analysis.parameters import told_apart
+from incastle.plotting import options, style
+from incastle.plotting.series import series_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from matplotlib.axes import Axes
+    from matplotlib.lines import Line2D
+
+    from conftest import Output
+
+    Parameters = dict[str, int | float | str | bool | None]
+    Cli = Callable[..., Output]
+
+POISSON = """\
+name = "web"
+network = { topology = "star", senders = 4, rate = "10 Gbit/s", delay = "25 us" }
+transport = { congestion = "dctcp", min_rto = "10 ms", delayed_ack_timeout = "1 ms" }
+run = { duration = "60 ms" }
+
+[flows.web]
+workload = "poisson"
+from = "senders"
+to = "receiver"
+sizes = "hadoop"
+load = 0.2
+
+[measure]
+slowdown = true
+"""
+KEY = "transport.congestion"
+
+
+@pytest.fixture(scope="module")
+def sweep() -> ic.Sweep:
+    """Two algorithms with three seeds each; the largest flows stay unfinished."""
+    scenario = ic.Scenario.from_text(POISSON)
+    values = {KEY: ["dctcp", "new-reno"]}
+    return ic.sweep(scenario, values, seeds=3, tables=["transfers", "queues", "goodput"])
+
+
+@pytest.fixture(scope="module")
+def results() -> list[ic.Result]:
+    """Return the runs of the same as results."""
+    scenario = ic.Scenario.from_text(POISSON)
+    return ic.run_many(
+        [(scenario, {KEY: name}, seed) for name in ("dctcp", "new-reno") for seed in (1, 2, 3)]
+    )
+
+
+def curves(axes: Axes) -> dict[str, Line2D]:
+    """Return the lines of a panel that have a name."""
+    named = {str(one.get_label()): one for one in axes.lines}
+    return {name: one for name, one in named.items() if not name.startswith("_")}
+
+
+def of_control(sweep: ic.Sweep, name: str) -> pl.DataFrame:
+    """Return the flows of one algorithm with the ends of their slowdowns, by hand."""
+    lasted = 0.06 - pl.col("started_s")
+    return (
+        sweep.tables["transfers"]
+        .filter(pl.col(KEY) == name)
+        .with_columns(
+            low=pl.col("slowdown").fill_null(lasted / pl.col("ideal_fct_s")),
+            high=pl.col("slowdown").fill_null(math.inf),
+        )
+    )
+
+
+def test_slowdowns_by_size_are_means_of_the_seeds_percentiles(sweep: ic.Sweep) -> None:
+    figure = ic.plot.slowdown(sweep, bins=(10_000, 1_000_000), percentiles=("median", "p99"))
+    assert [axes.get_title("left") for axes in figure.axes] == ["median", "99th percentile"]
+    edges = [0, 10_000, 1_000_000, 10**12]
+    hidden = 0
+    for axes, share in zip(figure.axes, (0.5, 0.99), strict=True):
+        for label, name in (("DCTCP", "dctcp"), ("NewReno", "new-reno")):
+            line = curves(axes)[label]
+            drawn = np.asarray(line.get_ydata(), float)
+            assert len(drawn) == 3
+            for value, low, high in zip(drawn, edges, edges[1:], strict=False):
+                flows = of_control(sweep, name).filter(
+                    (pl.col("bytes") >= low) & (pl.col("bytes") < high)
+                )
+                ends = flows.group_by("seed").agg(
+                    quantile_of(pl.col("low"), share), quantile_of(pl.col("high"), share)
+                )
+                bounds = ends["low"].mean(), ends["high"].mean()
+                if bounds[0] == bounds[1]:
+                    assert value == pytest.approx(bounds[0])
+                else:  # never one number where the ends disagree
+                    assert math.isnan(value)
+                    hidden += 1
+    assert 0 < hidden < 12
+
+
+def test_bars_are_the_intervals_of_the_mean(sweep: ic.Sweep) -> None:
+    (axes,) = ic.plot.slowdown(sweep, bins=1, percentiles=("median",)).axes
+    for container, name in zip(axes.containers, ("dctcp", "new-reno"), strict=True):
+        medians = (
+            of_control(sweep, name)
+            .group_by("seed")
+            .agg(pl.col("slowdown").fill_null(math.inf).median())["slowdown"]
+        )
+        mean, deviation = (
+            float(np.mean(medians.to_numpy())),
+            float(np.std(medians.to_numpy(), ddof=1)),
+        )
+        (bars,) = container[2]
+        (segment,) = bars.get_segments()
+        assert segment[1][1] == pytest.approx(mean + 4.302653 * deviation / math.sqrt(3), rel=1e-5)
+
+
+def test_results_and_a_sweep_of_the_same_runs_are_the_same_figure(
+    sweep: ic.Sweep, results: list[ic.Result]
+) -> None:
+    for kind in ("slowdown", "fct", "queue-cdf", "total-goodput"):
+        both = [ic.plot.draw(drawn, kind) for drawn in (sweep, results)]
+        lines = [[curves(axes) for axes in figure.axes] for figure in both]
+        for of_sweep, of_results in zip(*lines, strict=True):
+            assert list(of_sweep) == list(of_results)
+            assert [name.partition(" ")[0] for name in of_sweep] == ["DCTCP", "NewReno"]
+            for name, line in of_sweep.items():
+                assert np.array_equal(
+                    line.get_ydata(), of_results[name].get_ydata(), equal_nan=True
+                )
+
+
+@pytest.mark.parametrize("ccdf", [False, True])
+def test_a_distribution_ends_at_what_was_completed(sweep: ic.Sweep, ccdf: bool) -> None:
+    (axes,) = ic.plot.fct(sweep, ccdf=ccdf).axes
+    for line, name in zip(curves(axes).items(), ("dctcp", "new-reno"), strict=True):
+        label, curve = line
+        flows = sweep.tables["transfers"].filter(pl.col(KEY) == name)
+        left = flows["fct_s"].null_count()
+        assert label.endswith(f"({left:,} of {len(flows):,} unfinished)")
+        at, share = (np.asarray(values) for values in (curve.get_xdata(), curve.get_ydata()))
+        finite = np.isfinite(at)
+        done = (len(flows) - left) / len(flows)
+        assert share[finite][-1] == pytest.approx(1 - done if ccdf else done)
+        half = flows["fct_s"].fill_null(math.inf).sort()[len(flows) // 2]
+        (place,) = np.nonzero(np.isclose(at * 1e-3, half, rtol=1e-12))[:1]
+        assert share[place[-1]] == pytest.approx(0.5, abs=1 / len(flows))
+    assert len(axes.collections) == 2, "a band for what is open, of each"
+
+
+def test_queue_shares_of_long_bins_count_at_their_end() -> None:
+    result = ic.run(ic.Scenario.from_text(SMALL))
+    queues = pl.DataFrame(
+        {"port": "p", "packets": [0, 5, 1024, 2048], "seconds": [1.0, 2.0, 3.0, 4.0]}
+    )
+    result.tables["queues"] = queues
+    (axes,) = result.plot("queue-cdf").axes
+    (line,) = axes.lines
+    assert list(np.asarray(line.get_xdata())) == [0, 5, 2047, 4095]
+    assert list(np.asarray(line.get_ydata())) == pytest.approx([0.1, 0.3, 0.6, 1.0])
+    assert axes.get_xlabel() == "queue at p (packets)"
+
+
+def test_total_goodput_sums_hosts_and_goes_on_in_silence() -> None:
+    result = ic.run(ic.Scenario.from_text(SMALL).with_overrides({"flows.long.stop": "5 ms"}))
+    (axes,) = result.plot("total-goodput").axes
+    (line,) = axes.lines
+    times, rates = (np.asarray(values) for values in (line.get_xdata(), line.get_ydata()))
+    assert len(times) == 20
+    assert times[-1] == pytest.approx(19)
+    assert axes.get_xlabel() == "time (ms)"
+    assert axes.get_ylabel() == "total goodput (Mbit/s)"
+    assert rates.sum() * 1e6 * 1e-3 / 8 == pytest.approx(result.goodput["bytes"].sum())
+    assert rates[-1] == 0
+
+
+def test_panels_of_several_results_show_all_of_each() -> None:
+    scenario = ic.Scenario.from_text(SMALL + '[measure]\nwindow = ["long:0"]\n')
+    runs = [ic.run(scenario.with_overrides({KEY: name})) for name in ("dctcp", "new-reno")]
+    figure = ic.plot.draw(runs, "window")
+    assert [axes.get_title("left").partition(":")[0] for axes in figure.axes] == [
+        "DCTCP",
+        "NewReno",
+    ]
+    for axes, run in zip(figure.axes, runs, strict=True):
+        peak = float(np.max(run.windows["cwnd_bytes"].to_numpy())) / 1000
+        assert max(np.asarray(axes.lines[0].get_ydata())) == pytest.approx(peak)
+        assert axes.get_ylim()[1] > peak
+
+
+def test_a_sweep_over_a_key_has_a_panel_for_each_measure(sweep: ic.Sweep) -> None:
+    figure = ic.plot.slowdown(sweep, by=KEY)
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "median slowdown",
+        "99th percentile of slowdown",
+    ]
+    (axes,) = ic.plot.draw(sweep, "goodput", by=KEY).axes
+    means = sweep.frame.group_by(KEY, maintain_order=True).agg(pl.col("goodput_bit_s").mean())
+    drawn = np.asarray(axes.lines[0].get_ydata(), float) * 1e9
+    assert drawn == pytest.approx(means["goodput_bit_s"].to_numpy())
+    assert axes.get_ylabel() == "goodput (Gbit/s)"
+
+
+def test_bars_without_points_are_within_the_axis(sweep: ic.Sweep) -> None:
+    for axes in ic.plot.slowdown(sweep, by=KEY).axes:
+        low, high = axes.get_xlim()
+        assert low < 0
+        assert high > 1
+
+
+@pytest.mark.parametrize(("name", "width"), [("ieee", 3.5), ("acm", 3.33)])
+def test_columns_of_papers_fit_and_embed_type_42(
+    sweep: ic.Sweep, name: str, width: float, tmp_path: Path
+) -> None:
+    path = tmp_path / "new" / "slowdown.pdf"
+    figure = ic.plot.slowdown(sweep, style=name, out=path)
+    assert figure.get_size_inches()[0] == pytest.approx(width)
+    assert not figure.get_suptitle()
+    pdf = path.read_bytes()
+    assert b"/Type3" not in pdf
+    assert b"/FontFile2" in pdf
+    assert f"/MediaBox [ 0 0 {width * 72:g}".encode() in pdf
+
+
+def test_all_figures_embed_type_42(tmp_path: Path) -> None:
+    with style.canvas() as figure:
+        figure.text(0.1, 0.1, "text")
+        style.save(figure, tmp_path / "a.pdf")
+    assert b"/Type3" not in (tmp_path / "a.pdf").read_bytes()
+
+
+def test_series_differ_without_their_colours() -> None:
+    looks = [style.look(place) for place in range(len(style.SERIES))]
+    for one, other in combinations(looks, 2):
+        assert one["linestyle"] != other["linestyle"]
+        assert one["marker"] != other["marker"]
+        assert one["color"] != other["color"]
+    weights = (0.2126, 0.7152, 0.0722)
+    greys = [
+        sum(w * c for w, c in zip(weights, to_rgb(one["color"]), strict=True)) for one in looks
+    ]
+    assert max(greys) < 0.75, "none is pale on white"
+
+
+def test_what_is_chosen_is_drawn(sweep: ic.Sweep, results: list[ic.Result]) -> None:
+    figure = ic.plot.fct({"ours": results[:3], "theirs": results[3:]}, title="T", size=(4, 3))
+    assert figure.get_suptitle() == "T"
+    assert list(figure.get_size_inches()) == [4, 3]
+    assert [name.partition(" (")[0] for name in curves(figure.axes[0])] == ["ours", "theirs"]
+    named = ic.plot.total_goodput(sweep, labels=["x", "y"])
+    assert list(curves(named.axes[0])) == ["x", "y"]
+    with pytest.raises(ic.PlotError, match=r"1 labels for 2 series \(DCTCP, NewReno\)"):
+        ic.plot.fct(sweep, labels=["x"])
+    ports = ic.plot.queue_cdf(results[0], ports="switch->rec*")
+    assert ports.axes[0].get_xlabel() == "queue at switch->receiver (packets)"
+    with pytest.raises(ic.PlotError, match=r"no port 'swich->receiver'.*did you mean switch->rec"):
+        ic.plot.queue_cdf(results[0], ports="swich->receiver")
+    with pytest.raises(ic.PlotError, match="did you mean ieee"):
+        ic.plot.fct(results[0], style="iee")
+    assert isinstance(results[0].plot("fct"), Figure)
+
+
+def test_names_are_what_differs() -> None:
+    dctcp: Parameters = {
+        "transport.congestion": "dctcp",
+        "transport.g": 0.0625,
+        "transport.ecn": "dctcp",
+    }
+    reno: Parameters = {"transport.congestion": "new-reno", "transport.ecn": "off"}
+    own: Parameters = {"transport.congestion": "delay.py:Delay", "transport.ecn": "off"}
+    assert told_apart([dctcp, reno, own]) == ["DCTCP", "NewReno", "Delay"]
+    loads: list[Parameters] = [
+        one | {"flows.web.load": load} for one in (dctcp, reno) for load in (0.5, 0.8)
+    ]
+    names = told_apart(loads)
+    assert names is not None
+    assert names[::3] == ["DCTCP, load 0.5", "NewReno, load 0.8"]
+    gains = [dctcp, dctcp | {"transport.g": 0.5}]
+    assert told_apart(gains) == ["g 0.0625", "g 0.5"]
+    assert told_apart([dctcp, dctcp]) is None
+
+
+def test_seeds_are_one_series_and_repeated_runs_are_not(results: list[ic.Result]) -> None:
+    assert [(one.label, len(one.runs)) for one in series_of(results)] == [
+        ("DCTCP", 3),
+        ("NewReno", 3),
+    ]
+    again = series_of([results[0], results[0]])
+    assert [(one.label, len(one.runs)) for one in again] == [("run 1", 1), ("run 2", 1)]
+
+
+def test_words_of_the_command_line() -> None:
+    assert options.bins("10 KB,1 MB") == (10_000, 1_000_000)
+    assert options.bins("7") == 7
+    assert options.percentiles("50, 99.9") == ("median", "p99_9")
+    assert options.inches("89x60 mm") == pytest.approx((3.504, 2.362), abs=1e-3)
+    for wrong in (lambda: options.bins("ten"), lambda: options.inches("3.5")):
+        with pytest.raises(ic.PlotError, match="expected"):
+            wrong()
+    with pytest.raises(ic.PlotError, match=r"there are 50, 95, 99, 99\.9"):
+        options.percentiles("98")
+    with pytest.raises(ic.PlotError, match="from 1"):
+        options.Options(bins=0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("one", "slodown"), "no plot 'slodown': did you mean slowdown?"),
+        (("one", "completion"), "it is 'fct' now"),
+        (("one", "slowdown"), "small, seed 1: it has no slowdowns, which its scenario did not ask"),
+        (("one", "fct", "--out", ""), "the name of the figure's file is empty"),
+        (("one", "fct", "--by", "network.senders"), "--set network.senders=VALUES makes one"),
+        (("one", "fct", "--by", "size"), "--by size is the axis of slowdown, not of fct"),
+        (("one", "fct", "--size", "big"), "expected WIDTHxHEIGHT"),
+        (("swept", "slowdown"), "keeps the summary alone"),
+    ],
+)
+def test_answers(cli: Cli, words: tuple[str, ...], message: str) -> None:
+    assert cli("run", "small.toml", "--out", "one").status == 0
+    assert cli("sweep", "small.toml", "--set", "network.senders=2,4", "--out", "swept").status == 0
+    output = cli("plot", *words)
+    assert (output.status, output.out) == (2, "")
+    assert message in output.err
+
+
+def test_seeds_sweeps_and_folders_from_the_command_line(cli: Cli, folder: Path) -> None:
+    assert cli("run", "small.toml", "--seeds", "2", "--out", "seeds").status == 0
+    assert cli("sweep", "small.toml", "--set", "network.senders=2,4", "--out", "swept").status == 0
+    output = cli("plot", "seeds", "fct", "--style", "ieee", "--out", "new/dir/fct.pdf")
+    assert (output.status, output.err) == (0, "")
+    assert (folder / "new/dir/fct.pdf").exists()
+    assert cli("plot", "seeds", "queue-cdf").status == 0
+    assert (folder / "queue-cdf.png").exists()
+    assert cli("plot", "swept", "goodput", "--by", "network.senders").status == 0
+    assert (folder / "swept" / "goodput-by-network.senders.png").exists()
+
+
+def test_figures_are_drawn_although_nobody_reads_the_tables(folder: Path, cli: Cli) -> None:
+    assert cli("run", "small.toml", "--out", "a").status == 0
+    assert cli("run", "small.toml", "--set", f"{KEY}=cubic", "--out", "b").status == 0
+    assert cli("sweep", "small.toml", "--set", "network.senders=2,4", "--out", "s").status == 0
+    for words in (
+        ("diff", "a", "b", "--figure", "f.png"),
+        ("explain", "a", "--plot", "f.png"),
+        ("sweep", "s", "--plot", "x=network.senders y=drops", "--figure", "f.png"),
+    ):
+        command = [sys.executable, "-m", "incastle", *words]
+        with subprocess.Popen(command, cwd=folder, stdout=subprocess.PIPE, stderr=-3) as child:
+            assert child.stdout is not None
+            child.stdout.close()  # as `head` does
+        assert (folder / "f.png").exists(), words[0]
+        (folder / "f.png").unlink()
+
+
+def test_an_empty_table_says_whose_it_is_and_what_to_do() -> None:
+    result = ic.run(ic.Scenario.from_text(SMALL))
+    for name, kind, remedy in (
+        ("goodput", "total-goodput", "a longer run.duration"),
+        ("queues", "queue-cdf", "only switches have queues"),
+        ("transfers", "fct", r"earlier \[measure\] warmup"),
+    ):
+        result.tables[name] = result.tables[name].clear()
+        with pytest.raises(ic.PlotError, match=f"nothing to draw of small, seed 1: .*{remedy}"):
+            result.plot(kind)
