@@ -71,9 +71,9 @@ impl Endpoint {
     }
 
     /// Seals a plaintext; returns the datagrams that leave now, handshakes included.
-    pub(crate) fn say(&mut self, now: Time, to: SocketAddr, text: &[u8]) -> Vec<Flying> {
-        let mut bytes = vec![0; OVERHEAD + text.len()];
-        bytes[HEADER_BYTES..HEADER_BYTES + text.len()].copy_from_slice(text);
+    pub(crate) fn send(&mut self, now: Time, to: SocketAddr, plaintext: &[u8]) -> Vec<Flying> {
+        let mut bytes = vec![0; OVERHEAD + plaintext.len()];
+        bytes[HEADER_BYTES..HEADER_BYTES + plaintext.len()].copy_from_slice(plaintext);
         let mut batch = Batch {
             segment: bytes.len(),
             bytes: &mut bytes,
@@ -89,13 +89,13 @@ impl Endpoint {
     }
 
     /// Opens an arriving datagram; returns its plaintext, if it is authentic.
-    pub(crate) fn hear(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
+    pub(crate) fn receive(&mut self, now: Time, from: SocketAddr, bytes: &[u8]) -> Option<Vec<u8>> {
         let mut bytes = bytes.to_vec();
         match self
             .sessions
             .open(now, path(from), &mut bytes, &mut self.rng)
         {
-            Opened::Text(text) => Some(text.to_vec()),
+            Opened::Plaintext(plaintext) => Some(plaintext.to_vec()),
             Opened::Handshake | Opened::Ignored(_) => None,
         }
     }
@@ -120,7 +120,7 @@ struct World {
     /// The plaintexts, which are numbers, that were sealed and have not arrived.
     pending: BTreeSet<u64>,
     next: u64,
-    heard: [u64; 2],
+    received: [u64; 2],
 }
 
 struct Input<'a>(&'a [u8]);
@@ -146,13 +146,13 @@ impl World {
             flying: Vec::new(),
             pending: BTreeSet::new(),
             next: 0,
-            heard: [0; 2],
+            received: [0; 2],
         }
     }
 
-    fn say(&mut self, end: usize) {
+    fn send(&mut self, end: usize) {
         let to = self.endpoints[1 - end].address;
-        let leaving = self.endpoints[end].say(self.now, to, &self.next.to_be_bytes());
+        let leaving = self.endpoints[end].send(self.now, to, &self.next.to_be_bytes());
         self.pending.insert(self.next);
         self.next += 1;
         self.fly(leaving);
@@ -166,11 +166,11 @@ impl World {
     /// A datagram arrives unchanged: each sealed plaintext arrives once.
     fn arrive(&mut self, datagram: &Flying) {
         let end = usize::from(self.endpoints[1].address == datagram.to);
-        let text = self.endpoints[end].hear(self.now, datagram.from, &datagram.bytes);
-        if let Some(text) = text {
-            let number = u64::from_be_bytes(text.try_into().expect("a plaintext of ours"));
+        let plaintext = self.endpoints[end].receive(self.now, datagram.from, &datagram.bytes);
+        if let Some(plaintext) = plaintext {
+            let number = u64::from_be_bytes(plaintext.try_into().expect("a plaintext of ours"));
             assert!(self.pending.remove(&number), "sealed once, opened once");
-            self.heard[end] += 1;
+            self.received[end] += 1;
         }
         let leaving = self.endpoints[end].leaving();
         self.fly(leaving);
@@ -179,8 +179,8 @@ impl World {
     /// A datagram arrives that no endpoint sent in this form: it is not authentic.
     fn forge(&mut self, to: SocketAddr, from: SocketAddr, bytes: &[u8]) {
         let end = usize::from(self.endpoints[1].address == to);
-        let text = self.endpoints[end].hear(self.now, from, bytes);
-        assert_eq!(text, None, "nothing but what the peer sealed");
+        let plaintext = self.endpoints[end].receive(self.now, from, bytes);
+        assert_eq!(plaintext, None, "nothing but what the peer sealed");
         let replies = self.endpoints[end].leaving();
         let replied: usize = replies.iter().map(|reply| reply.bytes.len()).sum();
         assert!(replied <= bytes.len(), "no more bytes than arrived");
@@ -209,7 +209,7 @@ impl World {
     fn step(&mut self, input: &mut Input<'_>) -> Option<()> {
         let op = input.byte()?;
         match op % 14 {
-            0 | 1 => self.say(usize::from(op % 14)),
+            0 | 1 => self.send(usize::from(op % 14)),
             2..=4 => {
                 if let Some(index) = input.pick(self.flying.len()) {
                     let datagram = self.flying.remove(index);
@@ -293,17 +293,17 @@ impl World {
     /// On a network without disturbance, both endpoints receive each other's data within some seconds.
     fn recover(&mut self) {
         self.flying.clear();
-        let before = self.heard;
+        let before = self.received;
         for round in 0..100 {
             // One after the other: a handshake is nearly all of the time that an input takes.
-            self.say(round % 2);
+            self.send(round % 2);
             while !self.flying.is_empty() {
                 let datagram = self.flying.remove(0);
                 self.arrive(&datagram);
             }
             self.now += Span::from_ms(100);
             self.tick();
-            if self.heard[0] > before[0] && self.heard[1] > before[1] {
+            if self.received[0] > before[0] && self.received[1] > before[1] {
                 return;
             }
         }

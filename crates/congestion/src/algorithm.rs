@@ -12,7 +12,7 @@ use crate::{
 pub enum Algorithm {
     /// Reno's and NewReno's window rule.
     NewReno(NewReno),
-    /// DCTCP: NewReno that answers marks by their fraction.
+    /// DCTCP: NewReno that reacts to marks by their fraction.
     Dctcp(Dctcp),
     /// CUBIC.
     Cubic(Box<Cubic>),

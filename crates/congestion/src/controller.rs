@@ -18,7 +18,7 @@ use rand_core::Rng;
 pub struct Context<'a> {
     /// The current instant.
     pub now: Time,
-    /// The oldest unacknowledged sequence number (after the ACK at hand).
+    /// The oldest unacknowledged sequence number (after the current ACK).
     pub snd_una: u64,
     /// The next new sequence number to be sent.
     pub snd_nxt: u64,
@@ -29,7 +29,7 @@ pub struct Context<'a> {
     pub smoothed_rtt: Option<Span>,
     /// Data of the application that is not yet acknowledged, where its end is known.
     pub remaining: Option<Bytes>,
-    /// When the application wants its data to have arrived, where it has a deadline.
+    /// The application's deadline for its data, if there is one.
     pub deadline: Option<Time>,
     /// The rate at which the receiver reports that data arrive (UDT, DCUDP).
     pub receiving_rate: Option<Rate>,
@@ -103,9 +103,9 @@ pub enum CongestionEvent {
         /// 0 for the first time out of this data, 1 for the next, ...
         backoff: u32,
     },
-    /// The sender was idle for longer than the retransmission timeout and sends again
-    /// (RFC 5681, section 4.1). No congestion was seen: a controller answers
-    /// [`Reaction::Ignored`] even where it shortens its window, and CWR stays clear.
+    /// The sender was idle for longer than the retransmission timeout and sends again (RFC 5681,
+    /// section 4.1). No congestion was seen: a controller returns [`Reaction::Ignored`] even where
+    /// it shortens its window, and CWR stays clear.
     IdleRestart,
     /// The receiver declares congestion over (DCUDP: an ACK with OBS = 0). A controller that works
     /// only under congestion stops; every other one ignores it.
@@ -170,7 +170,7 @@ pub trait Controller: Send {
     /// The instant of `next_timer` has come.
     fn on_timer(&mut self, _cx: &mut Context<'_>) {}
 
-    /// When `on_timer` wants to be called next.
+    /// The next instant for `on_timer`.
     fn next_timer(&self) -> Option<Time> {
         None
     }

@@ -78,7 +78,7 @@ impl Controller for D2tcp {
         // p = alpha^d: d > 1, near the deadline, makes p smaller. A flow without a deadline has
         // d = 1.
         self.dctcp
-            .answer(cx, event, |alpha, cwnd| match pressure(cx, cwnd) {
+            .react(cx, event, |alpha, cwnd| match pressure(cx, cwnd) {
                 Some(d) => libm::pow(alpha, d.clamp(bounds.0, bounds.1)),
                 None => alpha,
             })

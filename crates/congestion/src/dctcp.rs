@@ -1,4 +1,4 @@
-//! DCTCP's sender (RFC 8257; Alizadeh et al., SIGCOMM 2010): NewReno that answers marks in
+//! DCTCP's sender (RFC 8257; Alizadeh et al., SIGCOMM 2010): NewReno that reduces its window in
 //! proportion to the fraction of data that was marked.
 //!
 //! Leaves out: the receiver's echo (transport) and the switch's marking (queueing). Loss is
@@ -50,8 +50,8 @@ impl Dctcp {
     }
 
     /// cwnd <- cwnd (1 - p / 2) once per window of data, where `penalty` makes p of alpha and cwnd.
-    /// RFC 8257, section 3.5: loss is answered as in conventional TCP; alpha stays.
-    pub(crate) fn answer(
+    /// RFC 8257, section 3.5: the reaction to loss is that in conventional TCP; alpha stays.
+    pub(crate) fn react(
         &mut self,
         cx: &Context<'_>,
         event: CongestionEvent,
@@ -74,7 +74,7 @@ impl Controller for Dctcp {
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
         // RFC 8257, section 3.3: p = alpha.
-        self.answer(cx, event, |alpha, _| alpha)
+        self.react(cx, event, |alpha, _| alpha)
     }
 
     #[inline]

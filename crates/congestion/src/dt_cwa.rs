@@ -91,7 +91,7 @@ pub struct DtCwa {
     /// CW_min and CW_max.
     least: u64,
     greatest: u64,
-    /// Segments of the ACK at hand.
+    /// Segments of the current ACK.
     segments: u32,
     episode: Option<Episode>,
 }
@@ -115,11 +115,11 @@ impl DtCwa {
         }
     }
 
-    /// Answers an ACK with ECE; `Reduced` for the first of an episode.
+    /// Reacts to an ACK with ECE; `Reduced` for the first of an episode.
     fn on_mark(&mut self, cx: &Context<'_>) -> Reaction {
         let (episode, reaction) = match self.episode {
             Some(episode) => (episode, Reaction::Ignored),
-            // The window of data in which a loss was answered.
+            // The window of data with a reaction to a loss.
             None if self.window.reacted(cx) => return Reaction::Ignored,
             None => (self.begin(cx), Reaction::Reduced),
         };
@@ -132,7 +132,7 @@ impl DtCwa {
     }
 
     fn begin(&mut self, cx: &Context<'_>) -> Episode {
-        self.window.answers_mark(cx);
+        self.window.remember_mark(cx);
         let outstanding = cx.in_flight.count() + self.window.just_acked();
         let episode = Episode {
             until: cx.snd_nxt,
@@ -190,7 +190,7 @@ impl DtCwa {
 impl Controller for DtCwa {
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
         self.segments = ack.segments;
-        // Where the last ACK of an episode has ECE, it is answered first: see `on_mark`.
+        // If the last ACK of an episode has ECE, the reaction to that comes first: see `on_mark`.
         if let Some(episode) = self.episode
             && ack.echo == Echo::Clear
             && cx.snd_una >= episode.until
@@ -208,7 +208,7 @@ impl Controller for DtCwa {
         }
         let reaction = self
             .window
-            .on_congestion(cx, event, |_| unreachable!("marks are answered above"));
+            .on_congestion(cx, event, |_| unreachable!("marks are handled above"));
         if event != CongestionEvent::Over {
             self.episode = None;
             self.restart();

@@ -29,7 +29,7 @@ impl Controller for NewReno {
     }
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
-        // RFC 3168, section 6.1.2: a mark is answered as a loss is, but nothing is retransmitted.
+        // RFC 3168, section 6.1.2: a mark counts as a loss, but nothing is retransmitted.
         self.window
             .on_congestion(cx, event, |window| half(window.flight(cx)))
     }

@@ -29,7 +29,7 @@ pub trait RateLimiter: Send {
     /// The limiter's queue is empty: called after `on_sent` and `on_timer` whenever nothing waits.
     fn on_idle(&mut self, now: Time);
 
-    /// When `on_timer` wants to be called next.
+    /// The next instant for `on_timer`.
     fn next_timer(&self) -> Option<Time>;
 
     /// The rate at which frames may leave; `None` is the line rate (the limiter is inactive).

@@ -49,7 +49,7 @@ enum Cause {
     Loss,
 }
 
-/// The last reaction, and the window of data that it speaks for.
+/// The last reaction, and the window of data that it covers.
 #[derive(Debug, Clone, Copy)]
 struct Reacted {
     cause: Cause,
@@ -110,7 +110,7 @@ impl RenoWindow {
         self.cwnd
     }
 
-    /// The window as the transport wants it.
+    /// The window in the transport's form.
     #[inline]
     pub(crate) fn limit(&self) -> Window {
         Window::Limited(Bytes::new(self.cwnd))
@@ -120,7 +120,7 @@ impl RenoWindow {
         self.mss
     }
 
-    /// Bytes that the ACK at hand acknowledged.
+    /// Bytes that the current ACK acknowledged.
     pub(crate) fn just_acked(&self) -> u64 {
         self.just_acked
     }
@@ -190,8 +190,7 @@ impl RenoWindow {
         self.cwnd = self.cwnd.saturating_add(growth);
     }
 
-    /// NewReno's answer to every event; to marks a window of what `on_mark` gives, once per window of
-    /// data.
+    /// NewReno's reaction to every event; to marks a window of `on_mark`, once per window of data.
     pub(crate) fn on_congestion(
         &mut self,
         cx: &Context<'_>,
@@ -224,8 +223,8 @@ impl RenoWindow {
         self.cwnd = cwnd;
     }
 
-    /// Whether the marks that the ACK at hand echoes belong to a window of data that was answered
-    /// already (RFC 3168, section 6.1.2). The bound itself belongs to it: CWR travels on the data
+    /// Whether the marks that the current ACK echoes belong to a window of data with an earlier
+    /// reaction (RFC 3168, section 6.1.2). The bound itself belongs to it: CWR travels on the data
     /// that begins there.
     #[inline]
     pub(crate) fn reacted(&self, cx: &Context<'_>) -> bool {
@@ -239,14 +238,14 @@ impl RenoWindow {
         (cx.in_flight.count() + self.just_acked).min(self.cwnd)
     }
 
-    /// Answers marks by a window of `target` bytes, never less than the floor.
+    /// Reacts to marks by a window of `target` bytes, never less than the floor.
     pub(crate) fn on_ecn(&mut self, cx: &Context<'_>, target: u64) {
-        self.answers_mark(cx);
+        self.remember_mark(cx);
         self.move_to(target.min(self.cwnd));
     }
 
     /// The reaction to a mark covers the window of data that has been sent so far.
-    pub(crate) fn answers_mark(&mut self, cx: &Context<'_>) {
+    pub(crate) fn remember_mark(&mut self, cx: &Context<'_>) {
         let flight = self.flight(cx);
         self.remember(cx, Cause::Ecn, flight);
     }
@@ -267,7 +266,7 @@ impl RenoWindow {
             .map(|last| last.flight)
     }
 
-    /// Answers a loss by a share of the flight: RFC 5681, equation 4 and section 3.2, step 2.
+    /// Reacts to a loss by a share of the flight: RFC 5681, equation 4 and section 3.2, step 2.
     ///
     /// If the same window of data was already cut on a mark, the loss is measured against the
     /// flight before that cut. Both are one reaction, that to the loss.
@@ -284,7 +283,7 @@ impl RenoWindow {
         }
     }
 
-    /// Answers a timeout: RFC 5681, section 3.1. A segment that times out again leaves ssthresh
+    /// Reacts to a timeout: RFC 5681, section 3.1. A segment that times out again leaves ssthresh
     /// where it is (equation 4 holds for its first timeout only).
     pub(crate) fn on_timeout(
         &mut self,

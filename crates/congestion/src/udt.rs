@@ -209,7 +209,7 @@ impl Controller for Udt {
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
         match event {
             CongestionEvent::Loss { largest, .. } => self.on_nak(cx, largest),
-            // EXP ends slow start (so the library), and is answered by retransmission alone.
+            // EXP ends slow start (as in the library); the only other reaction is retransmission.
             CongestionEvent::Timeout { .. } if self.period.is_none() => {
                 self.end_slow_start(cx);
                 Reaction::Reduced

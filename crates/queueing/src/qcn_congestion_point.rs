@@ -211,8 +211,8 @@ impl CongestionPoint {
     }
 
     /// A frame of `size` arrives and finds `queue` waiting. Every arriving frame is shown, those
-    /// that the buffer then refuses too, but no notification: none is ever sent for one. Answers
-    /// when the frame was a sampling.
+    /// that the buffer then refuses too, but no notification: none is ever sent for one. Returns a
+    /// sample if the frame was a sampling.
     pub fn on_arrival(&mut self, queue: Bytes, size: Bytes, rng: &mut dyn Rng) -> Option<Sample> {
         self.count_events(queue);
         if !self.runs_out(queue, size) {

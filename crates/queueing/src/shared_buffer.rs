@@ -54,7 +54,8 @@ pub enum SharedBufferError {
     Alpha(f64),
 }
 
-/// The memory's books. The engine calls `admit` on arrival and `release` when a packet has left.
+/// The memory's accounting. The engine calls `admit` on arrival and `release` when a packet has
+/// left.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedBuffer {
     capacity: Bytes,

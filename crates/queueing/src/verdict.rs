@@ -52,8 +52,8 @@ pub enum DropCause {
     LinkDown = 5,
 }
 
-/// The answer to an arrival. It grows with the disciplines: QCN's congestion point adds "notify the
-/// source".
+/// The verdict on an arrival. It grows with the disciplines: QCN's congestion point adds "notify
+/// the source".
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
     /// Store the packet.

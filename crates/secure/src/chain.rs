@@ -31,7 +31,7 @@ pub(crate) fn next(secret: &Secret) -> Secret {
     let nonce = nonce(u64::MAX);
     let _tag = cipher(secret)
         .seal_in_place_separate_tag(nonce, Aad::empty(), &mut *zeros)
-        .expect("a short text");
+        .expect("a short plaintext");
     zeros
 }
 
@@ -47,9 +47,9 @@ pub(crate) fn seal(
     key: &LessSafeKey,
     counter: u64,
     header: [u8; HEADER_BYTES],
-    text: &mut [u8],
+    plaintext: &mut [u8],
 ) -> Tag {
-    key.seal_in_place_separate_tag(nonce(counter), Aad::from(header), text)
+    key.seal_in_place_separate_tag(nonce(counter), Aad::from(header), plaintext)
         .expect("a datagram is no longer than AES-GCM takes")
 }
 
@@ -63,7 +63,7 @@ pub(crate) fn open(
 ) -> Option<usize> {
     key.open_in_place(nonce(counter), Aad::from(header), sealed)
         .ok()
-        .map(|text| text.len())
+        .map(|plaintext| plaintext.len())
 }
 
 #[cfg(test)]
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_cannot_be_told_from_random() {
+    fn a_step_looks_random() {
         let first = Zeroizing::new([7; 32]);
         let second = next(&first);
         let third = next(&second);

@@ -92,7 +92,7 @@ impl Noise {
         read(&mut state, message)
     }
 
-    /// The answer to an authentic first message, by a session of that index.
+    /// The response to an authentic first message, by a session of that index.
     pub(crate) fn respond(
         &self,
         message: &Message,
@@ -104,8 +104,8 @@ impl Noise {
             .build_responder()
             .expect("a complete handshake");
         read(&mut state, message)?;
-        let answer = write(&mut state, index);
-        Some((answer, split(&mut state)))
+        let message = write(&mut state, index);
+        Some((message, split(&mut state)))
     }
 
     fn builder(&self, ephemeral: Option<Secret>) -> Builder<'_> {
@@ -152,7 +152,7 @@ fn split(state: &mut HandshakeState) -> Split {
     }
 }
 
-/// The primitives as snow wants them, and random bytes that were drawn before.
+/// The primitives in snow's form, and random bytes that were drawn before.
 struct Resolver {
     ephemeral: Option<Secret>,
 }
@@ -292,7 +292,7 @@ impl Cipher for AesGcm {
         let tag = self
             .key()
             .seal_in_place_separate_tag(chain::nonce(nonce), Aad::from(authtext), text)
-            .expect("a short text");
+            .expect("a short plaintext");
         rest[..TAG_BYTES].copy_from_slice(tag.as_ref());
         plaintext.len() + TAG_BYTES
     }

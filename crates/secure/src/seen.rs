@@ -1,4 +1,4 @@
-//! The handshakes that were answered, so that a recorded first message is not answered again.
+//! The handshakes that had a response, so that a recorded first message does not get another.
 //!
 //! Two sets, of which the older is forgotten when the newer is full: the last 32,768 handshakes at least
 //! are known. An older one can get a second response: it costs one Diffie-Hellman, and its session never
@@ -10,7 +10,7 @@ use crate::noise::PublicKey;
 
 const GENERATION: usize = 1 << 15;
 
-/// Public keys are random, so half of one is enough to know it by.
+/// Public keys are random, so half of one identifies it.
 type Mark = u128;
 
 #[derive(Default)]

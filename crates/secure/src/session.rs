@@ -19,7 +19,7 @@ use crate::wire::{HANDSHAKE_BYTES, HEADER_BYTES, MAX_COUNTER, OVERHEAD, TAG_BYTE
 
 /// A session whose peer was sent this many datagrams ...
 const SILENT_DATAGRAMS: u64 = 4;
-/// ... over this time, and answered none, may be gone from it: a new handshake is begun.
+/// ... over this time, and received none, may be gone from it: a new handshake is begun.
 const SILENT_AFTER: Span = Span::from_secs(1);
 /// RFC 9001, section 6.6: AES-GCM keeps its promise of integrity for 2^52 forged packets.
 const MAX_FORGED: u64 = 1 << 52;
@@ -30,7 +30,7 @@ pub(crate) struct Session {
     /// Its initiator has sealed nothing yet.
     pub(crate) pending: Option<Pending>,
     /// When a datagram was last opened.
-    pub(crate) heard: Time,
+    pub(crate) last_received: Time,
     /// The session's index at the peer.
     peer_index: u32,
     sealing: Sealing,
@@ -39,7 +39,7 @@ pub(crate) struct Session {
     unanswered: Option<Unanswered>,
 }
 
-/// Datagrams that were sealed and not answered.
+/// Datagrams sealed since the last one received.
 #[derive(Debug, Clone, Copy)]
 struct Unanswered {
     /// When the first was sealed.
@@ -51,7 +51,7 @@ struct Unanswered {
 pub(crate) struct Pending {
     /// The first message.
     pub(crate) message: Message,
-    /// The answer, for an initiator that did not get it.
+    /// The response, for an initiator that did not receive it.
     pub(crate) response: [u8; HANDSHAKE_BYTES],
 }
 
@@ -77,7 +77,7 @@ impl Session {
         Self {
             peer,
             pending: None,
-            heard: now,
+            last_received: now,
             peer_index,
             sealing: Sealing::new(own.clone()),
             opening: Opening::new(theirs),
@@ -109,7 +109,7 @@ impl Session {
         datagram: &mut [u8],
     ) -> Result<usize, Reason> {
         let length = self.opening.open(counter, datagram)?;
-        self.heard = now;
+        self.last_received = now;
         self.unanswered = None;
         Ok(length)
     }
@@ -148,9 +148,9 @@ impl Sealing {
         }
         let header = sealed_header(self.counter, index);
         let (head, rest) = datagram.split_at_mut(HEADER_BYTES);
-        let (text, tag) = rest.split_at_mut(rest.len() - TAG_BYTES);
+        let (plaintext, tag) = rest.split_at_mut(rest.len() - TAG_BYTES);
         head.copy_from_slice(&header);
-        tag.copy_from_slice(chain::seal(&self.key, self.counter, header, text).as_ref());
+        tag.copy_from_slice(chain::seal(&self.key, self.counter, header, plaintext).as_ref());
         self.counter += 1;
     }
 }
@@ -250,9 +250,9 @@ mod tests {
         (end(Role::Initiator), end(Role::Responder))
     }
 
-    fn sealed(session: &mut Session, text: &[u8]) -> Vec<u8> {
-        let mut datagram = vec![0; OVERHEAD + text.len()];
-        datagram[HEADER_BYTES..HEADER_BYTES + text.len()].copy_from_slice(text);
+    fn sealed(session: &mut Session, plaintext: &[u8]) -> Vec<u8> {
+        let mut datagram = vec![0; OVERHEAD + plaintext.len()];
+        datagram[HEADER_BYTES..HEADER_BYTES + plaintext.len()].copy_from_slice(plaintext);
         session.seal(Time::ZERO, &mut datagram);
         datagram
     }
@@ -394,8 +394,8 @@ mod tests {
         left.seal(at(900), &mut datagram);
         assert!(!left.is_silent(at(999)));
         assert!(left.is_silent(at(1_000)));
-        let mut answer = sealed(&mut right, b"");
-        left.open(at(1_000), 0, &mut answer).expect("authentic");
+        let mut reply = sealed(&mut right, b"");
+        left.open(at(1_000), 0, &mut reply).expect("authentic");
         assert!(!left.is_silent(at(5_000)));
     }
 }

@@ -73,7 +73,7 @@ impl Ignored {
 pub struct Statistics {
     /// Sessions that there are.
     pub sessions: usize,
-    /// Handshakes that were answered, whose initiators have sealed nothing yet.
+    /// Handshakes with a response, whose initiators have sealed nothing yet.
     pub pending: usize,
     /// Handshakes begun here that wait for a response.
     pub initiations: usize,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use incastle_transport::udt::wire::{self, ControlBody, Dialect, Handshake, Packet};
-use incastle_transport::udt::{self, Answer, Incoming, PeerAddress};
+use incastle_transport::udt::{self, Incoming, PeerAddress, Response};
 use incastle_units::Ecn;
 use quinn_udp::{RecvMeta, Transmit};
 
@@ -43,19 +43,22 @@ impl Driver {
             self.touch(&shared, &mut state);
             return;
         }
-        let answer = listening.as_ref().map_or(Answer::Ignore, |listening| {
+        let response = listening.as_ref().map_or(Response::Ignore, |listening| {
             let (time, peer) = (listening.time(now), address(meta.addr));
             listening
                 .cookies
                 .handle(time, peer, &view.packet, handshake)
         });
-        match (answer, &listening) {
-            (Answer::Reply(packet, reply), _) => {
+        match (response, &listening) {
+            (Response::Reply(packet, reply), _) => {
                 let bytes = written(&packet, &reply);
-                assert!(bytes.len() <= datagram.len(), "an answer amplifies nothing");
+                assert!(
+                    bytes.len() <= datagram.len(),
+                    "a response amplifies nothing"
+                );
                 self.reply(meta, &bytes);
             }
-            (Answer::Accept(incoming), Some(listening)) => {
+            (Response::Accept(incoming), Some(listening)) => {
                 self.accept(meta, &incoming, listening, now);
             }
             _ => count(&inner.port.counters.handshakes, 1),

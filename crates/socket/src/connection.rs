@@ -16,7 +16,8 @@ use crate::port::Port;
 use crate::shared::{Phase, Shared, State, remember};
 use crate::{ConnectionError, Event, SocketKind, Statistics};
 
-/// How a message is sent.
+/// The options of a message: those of [`udt::MessageOptions`], with the standard library's time, as all of this
+/// crate's public interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageOptions {
     /// It is given up once this has passed. Absent: never.

@@ -157,9 +157,9 @@ impl Driver {
                 peer: meta.addr,
                 source: self.source(meta),
             };
-            let texts = inner.port.open(secure, path, bytes, stride, clocks.now);
-            let texts = texts.into_iter().map(|text| &bytes[text]);
-            self.distribute(meta, texts, clocks);
+            let plaintexts = inner.port.open(secure, path, bytes, stride, clocks.now);
+            let plaintexts = plaintexts.into_iter().map(|plaintext| &bytes[plaintext]);
+            self.distribute(meta, plaintexts, clocks);
         } else {
             self.distribute(meta, bytes.chunks(stride), clocks);
         }

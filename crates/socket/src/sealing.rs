@@ -54,7 +54,7 @@ impl Port {
         result
     }
 
-    /// Opens datagrams in place, and answers handshakes among them: where the texts are.
+    /// Opens datagrams in place, and responds to handshakes among them; returns the plaintexts' ranges.
     pub(crate) fn open(
         &self,
         secure: &Secure,
@@ -63,11 +63,11 @@ impl Port {
         stride: usize,
         now: Instant,
     ) -> Vec<Range<usize>> {
-        let mut texts = Vec::with_capacity(bytes.len().div_ceil(stride));
-        let handshakes = secure.open(path, bytes, stride, now, &mut texts);
+        let mut plaintexts = Vec::with_capacity(bytes.len().div_ceil(stride));
+        let handshakes = secure.open(path, bytes, stride, now, &mut plaintexts);
         // Reported to nobody: handshakes are repeated.
         let _ = self.send_handshakes(&handshakes);
-        texts
+        plaintexts
     }
 
     /// When the sessions have something to do.

@@ -46,14 +46,15 @@ impl Secure {
         lock(&self.sessions).statistics()
     }
 
-    /// Opens datagrams of one length, the last of which may be shorter, in place: where the texts are.
+    /// Opens datagrams of one length, the last of which may be shorter, in place; the ranges of their
+    /// plaintexts.
     pub(crate) fn open(
         &self,
         path: Path,
         bytes: &mut [u8],
         stride: usize,
         now: Instant,
-        texts: &mut Vec<Range<usize>>,
+        plaintexts: &mut Vec<Range<usize>>,
     ) -> Vec<Transmit> {
         let time = self.time(now);
         let mut sessions = lock(&self.sessions);
@@ -61,13 +62,13 @@ impl Secure {
         for datagram in bytes.chunks_mut(stride) {
             let length = datagram.len();
             match sessions.open(time, path, datagram, &mut UnwrapErr(SysRng)) {
-                Opened::Text(text) => {
+                Opened::Plaintext(plaintext) => {
                     let begin = start + HEADER_BYTES;
                     assert!(
-                        text.len() <= length - OVERHEAD,
-                        "a text lies in its datagram"
+                        plaintext.len() <= length - OVERHEAD,
+                        "a plaintext lies in its datagram"
                     );
-                    texts.push(begin..begin + text.len());
+                    plaintexts.push(begin..begin + plaintext.len());
                 }
                 Opened::Handshake => {}
                 Opened::Ignored(reason) => {
@@ -91,9 +92,9 @@ impl Secure {
             "a buffer is cleared before it is used again"
         );
         let longest = datagrams.segment_size.unwrap_or(datagrams.contents.len());
-        for text in datagrams.contents.chunks(longest.max(1)) {
+        for plaintext in datagrams.contents.chunks(longest.max(1)) {
             bytes.extend_from_slice(&[0; HEADER_BYTES]);
-            bytes.extend_from_slice(text);
+            bytes.extend_from_slice(plaintext);
             bytes.extend_from_slice(&[0; TAG_BYTES]);
         }
         let path = Path {

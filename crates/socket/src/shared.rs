@@ -306,7 +306,7 @@ impl State {
 
     fn fail(&mut self, shared: &Shared, failure: Failure) {
         let error = match failure {
-            Failure::NoAnswer => {
+            Failure::NoResponse => {
                 self.refusal
                     .get_or_insert(ConnectError::NoAnswer(shared.peer));
                 ConnectionError::Closed

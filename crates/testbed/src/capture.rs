@@ -12,8 +12,8 @@ use incastle_transport::udt::wire::{
     Handshake, Losses, NumberRange, Packet, Place, SocketKind, View, parse, write,
 };
 use incastle_transport::udt::{
-    Answer, ByteConnection, Config, Connection, Identity, Listener, MessageOptions, Number,
-    PeerAddress,
+    ByteConnection, Config, Connection, Identity, Listener, MessageOptions, Number, PeerAddress,
+    Response,
 };
 use incastle_units::{Bytes, Ecn, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -162,7 +162,7 @@ impl Session {
             .listener
             .handle(self.now, peer, &view.packet, &handshake)
         {
-            Answer::Reply(packet, body) => {
+            Response::Reply(packet, body) => {
                 let mut out = Vec::new();
                 write(
                     &packet,
@@ -173,12 +173,12 @@ impl Session {
                 );
                 self.put(1, out, Ecn::NotEct);
             }
-            Answer::Accept(incoming) => {
+            Response::Accept(incoming) => {
                 let law = law(&self.config);
                 let core = Connection::server(&self.config, law, 77, &incoming, self.now);
                 self.endpoints[1].connection = Some(ByteConnection::new(core, 1 << 20));
             }
-            Answer::Ignore => {}
+            Response::Ignore => {}
         }
     }
 

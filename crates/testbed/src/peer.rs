@@ -10,8 +10,8 @@ use std::os::fd::AsFd;
 use incastle_congestion::{Algorithm, Udt, UdtConfig};
 use incastle_transport::udt::wire::{Content, Control, ControlBody, Dialect, parse, write};
 use incastle_transport::udt::{
-    Answer, ByteConnection, Config, Connection, Event, Failure, Identity, Listener, Number,
-    PeerAddress, SendError, Stats,
+    ByteConnection, Config, Connection, Event, Failure, Identity, Listener, Number, PeerAddress,
+    Response, SendError, Stats,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
@@ -224,7 +224,7 @@ impl Peer {
         };
         assert_eq!(header.control, Control::Handshake, "its body was parsed");
         match listener.handle(now, address(from), &view.packet, handshake) {
-            Answer::Reply(packet, body) => {
+            Response::Reply(packet, body) => {
                 let mut out = Vec::new();
                 write(
                     &packet,
@@ -235,13 +235,13 @@ impl Peer {
                 );
                 socket::send(&self.socket, &out, from)?;
             }
-            Answer::Accept(incoming) => {
+            Response::Accept(incoming) => {
                 let own = self.rng.next_u32() >> 1 | 1;
                 let core = Connection::server(&self.config, law(&self.config), own, &incoming, now);
                 self.remote = Some(from);
                 self.connection = Some(ByteConnection::new(core, SEND_BUFFER));
             }
-            Answer::Ignore => {}
+            Response::Ignore => {}
         }
         Ok(())
     }

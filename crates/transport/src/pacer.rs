@@ -92,7 +92,7 @@ impl Pacer {
     /// A packet left that takes `size` of the rate.
     #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, rate: Rate, size: Bytes) {
-        // A controller that wants nothing sent has a window for that.
+        // A controller that forbids sending has a window for that.
         let rate = rate.max(Rate::from_bits_per_second(1));
         let serializer = match &mut self.serializer {
             Some(serializer) if serializer.rate() == rate => serializer,

@@ -9,7 +9,7 @@ pub fn uniform(rng: &mut dyn Rng) -> f64 {
     (rng.next_u64() >> 11) as f64 * UNIT
 }
 
-/// A draw from U{0, ..., bound - 1} without bias to speak of (below 2^-32 for bounds under 2^32).
+/// A draw from U{0, ..., bound - 1} with a negligible bias (below 2^-32 for bounds under 2^32).
 /// `bound` must not be zero.
 pub fn below(rng: &mut dyn Rng, bound: u64) -> u64 {
     assert!(bound > 0, "a draw below zero");

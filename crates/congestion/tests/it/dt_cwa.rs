@@ -300,7 +300,7 @@ fn a_loss_halves_and_ends_the_episode_without_giving_back() {
     // NewReno's halving, of the eleven in flight before the episode.
     assert_eq!(sender.lose(&mut control), Reaction::Reduced);
     assert_eq!((cwnd(&control), ssthresh(&control)), (5500, Some(5500)));
-    // Marks of that window of data are answered already, and its end gives nothing back.
+    // Marks of that window of data have had their reaction, and its end gives nothing back.
     for _ in 0..9 {
         assert_eq!(marked(&mut sender, &mut control, 1), Reaction::Ignored);
     }
@@ -316,8 +316,8 @@ fn after_a_timeout_the_extremes_begin_at_one_segment() {
     let (mut sender, mut control) = after_slow_start(CwaReaction::Subtract);
     sender.time_out(&mut control, 0);
     assert_eq!(cwnd(&control), MSS);
-    // Slow start again from one segment, after the window that the timeout answered: 11 segments
-    // outstanding, one ACK for all: two segments at most.
+    // Slow start again from one segment, after the timeout's window of data. 11 segments are
+    // outstanding; one ACK for all: two segments at most.
     sender.ack(&mut control, 11 * MSS, Echo::Clear);
     assert_eq!(cwnd(&control), 3 * MSS);
     sender.send(&mut control, 4 * MSS);

@@ -77,7 +77,7 @@ fn settings() -> impl Strategy<Value = Settings> {
 }
 
 impl Settings {
-    /// The controllers that answer marks once per window of data.
+    /// The controllers that react to marks once per window of data.
     fn controllers(&self) -> [Algorithm; 4] {
         let (window, dctcp) = (self.window, self.dctcp());
         let mss = Bytes::new(MSS);
@@ -115,7 +115,7 @@ impl Settings {
     }
 }
 
-/// DT-CWA's episodes, followed from outside: it answers every echo, and gives back once.
+/// DT-CWA's episodes, followed from outside: it reacts to every echo, and gives back once.
 #[derive(Debug)]
 struct Episodes {
     reaction: CwaReaction,
@@ -148,7 +148,7 @@ impl Episodes {
         back
     }
 
-    /// An ACK with ECE was answered.
+    /// The reaction to an ACK with ECE.
     fn check_mark(&mut self, sender: &Sender, step: WindowStep, reaction: Reaction) {
         let WindowStep { before, after } = step;
         if reaction == Reaction::Reduced {

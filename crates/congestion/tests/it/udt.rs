@@ -88,7 +88,7 @@ fn without_a_receiving_rate_the_window_tells_the_pace() {
         (Some(Span::from_ms(100)), 161.616_161_6),
         (Some(Span::from_ms(10)), 888.888_888_9),
     ] {
-        // None, or none to speak of.
+        // None, or a negligible one.
         for receiving_rate in [None, Some(packets(0))] {
             let mut sender = Sender {
                 snd_nxt: 20,

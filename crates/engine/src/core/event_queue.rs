@@ -419,8 +419,17 @@ mod tests {
         Remove,
     }
 
+    #[derive(Debug, Clone, Copy)]
+    struct Step {
+        act: Act,
+        /// Picoseconds after the last event taken, or a place among the events.
+        ahead: u64,
+        kind: usize,
+        source: u32,
+    }
+
     /// Steps of a simulation: push after the last event taken, take, or remove.
-    fn steps() -> impl Strategy<Value = Vec<(Act, u64, usize, u32)>> {
+    fn steps() -> impl Strategy<Value = Vec<Step>> {
         // Same instants, the same bucket, the same calendar, beyond the calendar.
         let ahead = prop_oneof![
             0..3_u64,
@@ -433,7 +442,14 @@ mod tests {
             3 => Just(Act::Take),
             1 => Just(Act::Remove),
         ];
-        prop::collection::vec((act, ahead, 0..7_usize, 0..20_u32), 1..400)
+        let step = (act, ahead, 0..7_usize, 0..20_u32);
+        let step = step.prop_map(|(act, ahead, kind, source)| Step {
+            act,
+            ahead,
+            kind,
+            source,
+        });
+        prop::collection::vec(step, 1..400)
     }
 
     #[test]
@@ -501,7 +517,8 @@ mod tests {
             queue.keep_sorted(kept_sorted);
             let mut list: Vec<Event> = Vec::new();
             let mut now = 0;
-            for (count, (act, ahead, kind, source)) in steps.into_iter().enumerate() {
+            for (count, step) in steps.into_iter().enumerate() {
+                let Step { act, ahead, kind, source } = step;
                 match act {
                     Act::Push => {
                         let event = event(now + ahead, kind, source);

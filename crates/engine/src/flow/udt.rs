@@ -14,7 +14,7 @@ use incastle_transport::udt::wire::{
     Losses, NumberRange, Packet as Header,
 };
 use incastle_transport::udt::{
-    Answer, Config, Connection, Event, Identities, Identity, Listener, Number, PeerAddress, Stats,
+    Config, Connection, Event, Identities, Identity, Listener, Number, PeerAddress, Response, Stats,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::Rng;
@@ -396,7 +396,7 @@ impl Listening {
             port: 0,
         };
         match self.listener.handle(now, nowhere, header, request) {
-            Answer::Accept(incoming) => {
+            Response::Accept(incoming) => {
                 let algorithm = self
                     .algorithm
                     .take()
@@ -406,13 +406,13 @@ impl Listening {
                 connection.write(self.written);
                 Some(connection)
             }
-            Answer::Reply(packet, handshake) => {
+            Response::Reply(packet, handshake) => {
                 if let Content::Control(header) = packet.content {
                     self.reply = Some((header, handshake));
                 }
                 None
             }
-            Answer::Ignore => None,
+            Response::Ignore => None,
         }
     }
 }

@@ -195,7 +195,7 @@ fn prefetch_next<P: Probe>(fabric: &Fabric<P>) {
     }
 }
 
-/// Finds the port by which an arriving packet goes on, or its host answers, and prefetches it.
+/// Finds the egress port of an arriving packet, or that of its host's ACK, and prefetches it.
 #[inline(always)]
 fn prefetch_out<P: Probe>(fabric: &mut Fabric<P>, flows: &Flows, subject: Subject) -> Subject {
     let Network {

@@ -33,7 +33,7 @@ struct Checked {
     /// CW_min and CW_max.
     extremes: (u64, u64),
     episode: Option<Episode>,
-    /// The ACK at hand: segments and bytes.
+    /// The current ACK: segments and bytes.
     ack: (u64, u64),
 }
 
@@ -88,7 +88,7 @@ impl Controller for Checked {
         self.ack = (u64::from(ack.segments), ack.acked.count());
         let start = match ack.echo {
             Echo::Clear => self.lifted(before, cx.snd_una),
-            // It is answered first.
+            // Its reaction comes first.
             Echo::Congestion => before,
         };
         let most = start + self.growth(start, ack.acked.count());

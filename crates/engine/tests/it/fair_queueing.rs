@@ -34,24 +34,32 @@ fn us(us: u64) -> Time {
 
 /// The deliveries to applications.
 #[derive(Default)]
-struct Deliveries(Vec<(Time, FlowIndex, u64)>);
+struct Deliveries(Vec<Delivery>);
+
+/// In-order bytes of a flow.
+struct Delivery {
+    at: Time,
+    flow: FlowIndex,
+    bytes: u64,
+}
 
 impl PrefetchHints for Deliveries {}
 
 impl Probe for Deliveries {
     fn delivered(&mut self, flow: FlowIndex, _: HostIndex, at: Time, bytes: Bytes) {
-        self.0.push((at, flow, bytes.count()));
+        let bytes = bytes.count();
+        self.0.push(Delivery { at, flow, bytes });
     }
 }
 
 impl Deliveries {
     fn bytes(&self, flow: usize) -> u64 {
-        let of = |(_, by, _): &&(Time, FlowIndex, u64)| by.index() == flow;
-        self.0.iter().filter(of).map(|(_, _, bytes)| bytes).sum()
+        let of_flow = self.0.iter().filter(|one| one.flow.index() == flow);
+        of_flow.map(|one| one.bytes).sum()
     }
 
     fn times(&self) -> Vec<Time> {
-        self.0.iter().map(|(at, ..)| *at).collect()
+        self.0.iter().map(|one| one.at).collect()
     }
 }
 
@@ -133,8 +141,8 @@ fn backlogged_flows_share_bytes_whatever_their_packets() {
         // From the instant on at which both wait.
         let mut lead: i64 = 0;
         let mut leads = vec![];
-        let served = simulation.probe().0.iter().filter(|(at, ..)| *at > us(50));
-        for (_, flow, bytes) in served {
+        let served = simulation.probe().0.iter().filter(|one| one.at > us(50));
+        for Delivery { flow, bytes, .. } in served {
             let sign = if flow.index() == 0 { 1 } else { -1 };
             lead += sign * (bytes + HEADERS).cast_signed();
             leads.push(lead);
@@ -223,12 +231,12 @@ fn a_pushed_out_packet_is_its_own_flows_drop() {
     assert_eq!(drops_at(&mut simulation, 11_799), [1, 0]);
     assert_eq!(drops_at(&mut simulation, 11_800), [2, 0]);
     assert_eq!(drops_at(&mut simulation, 100_000), [2, 0]);
-    // Flow 0 is first in turn: its second endpoints at 30.2 us, flow 1's packet at 38.2 us, flow 0's
+    // Flow 0 is first in turn: its second ends at 30.2 us, flow 1's packet at 38.2 us, flow 0's
     // third at 50.2 us.
     let expected = [(23_200, 0), (35_200, 0), (43_200, 1), (55_200, 0)];
     let served = simulation.probe().0.iter();
     let served: Vec<_> = served
-        .map(|(at, flow, _)| ((*at - Time::ZERO).as_ps() / 1_000, flow.index()))
+        .map(|one| ((one.at - Time::ZERO).as_ps() / 1_000, one.flow.index()))
         .collect();
     assert_eq!(served, expected);
     // Accepted bytes are those that were sent in the end.

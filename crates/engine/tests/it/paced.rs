@@ -211,7 +211,7 @@ fn a_stop_ends_what_waits() {
     assert_same(&world);
 }
 
-/// A writer that does not know its place yet.
+/// A writer without its place yet.
 fn writer() -> impl Strategy<Value = Writer> {
     (
         any::<[bool; 2]>(),

@@ -329,7 +329,7 @@ fn udt_over_drop_tail_loses_and_repairs() {
         assert_eq!(record.responder.delivered, 10_000_000, "flow {flow}");
         let stats = &sender(&record).stats;
         assert!(stats.naks_received > 0 && stats.retransmissions > 0);
-        // UDT marks nothing and knows no congestion mode.
+        // UDT marks nothing and has no congestion mode.
         assert_eq!(record.marked + stats.congestion_modes, 0);
         assert!(!sender(&record).failed && !receiver(&record).failed);
     }

@@ -417,7 +417,7 @@ fn a_set_point_of_nothing_is_a_defect() {
     CongestionPoint::new(CongestionPointConfig::new(Bytes::new(4)));
 }
 
-/// The same in integers: what a congestion point of weight `w` must answer, frame by frame.
+/// The same in integers: the expected results of a congestion point of weight `w`, frame by frame.
 struct Model {
     config: CongestionPointConfig,
     w: i64,
@@ -530,7 +530,7 @@ fn arrivals() -> impl Strategy<Value = Vec<Arrival>> {
     prop::collection::vec(run, 1..40).prop_map(|runs| runs.concat())
 }
 
-/// Compares every answer with the model's. The interval that was drawn becomes the model's own.
+/// Compares every result with the model's. The interval that was drawn becomes the model's own.
 fn check(
     config: CongestionPointConfig,
     arrivals: &[Arrival],

@@ -1,8 +1,8 @@
-//! Handshakes of an endpoint: begun, repeated, answered, completed, given up.
+//! Handshakes of an endpoint: begun, repeated, responded to, completed, given up.
 //!
-//! The initiator repeats one message, and the responder answers a repeated one with the answer that it gave:
-//! so any answer fits, however late. If both endpoints begin simultaneously, the handshake with the greater
-//! ephemeral key takes precedence, and its initiator does not respond to the other.
+//! The initiator repeats one message, and the responder repeats its response to it: so any response fits,
+//! however late. If both endpoints begin simultaneously, the handshake with the greater ephemeral key takes
+//! precedence, and its initiator does not respond to the other.
 
 use std::net::SocketAddr;
 
@@ -26,7 +26,7 @@ const GIVE_UP_AFTER: Span = Span::from_secs(3);
 const PENDING_FOR: Span = Span::from_secs(5);
 /// Handshakes that may be unfinished, in each role.
 const MAX_HANDSHAKES: usize = 4096;
-/// Answered handshakes of one peer: a recorded one may not push out the peer's own.
+/// Pending handshakes of one peer: a recorded one may not push out the peer's own.
 const MAX_PENDING_PER_PEER: usize = 4;
 
 impl Sessions {
@@ -112,7 +112,7 @@ impl Sessions {
     }
 
     /// The first message of a handshake arrived.
-    pub(super) fn answer(
+    pub(super) fn respond(
         &mut self,
         now: Time,
         path: Path,
@@ -120,14 +120,14 @@ impl Sessions {
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Reason> {
         let (public, from) = (public_key(message), path.peer);
-        // Before the message is read: our own would be authentic, and the answer to it would complete
-        // our handshake with ourselves.
+        // Before the message is read: our own would be authentic, and the response to it would
+        // complete our handshake with ourselves.
         if self.own.contains(&public) {
             return Err(Reason::ReplayedHandshake);
         }
-        if let Some(response) = self.given_answer(from, message) {
-            // The response is no longer than the request, whoever sent that: an amplification
-            // factor of 1.
+        if let Some(response) = self.earlier_response(from, message) {
+            // The response is no longer than the request, for every sender: an amplification factor
+            // of 1.
             self.send(handshake(path, response));
             return Ok(());
         }
@@ -169,7 +169,11 @@ impl Sessions {
     }
 
     /// The earlier response to the same message of that peer.
-    fn given_answer(&self, from: SocketAddr, message: &Message) -> Option<[u8; HANDSHAKE_BYTES]> {
+    fn earlier_response(
+        &self,
+        from: SocketAddr,
+        message: &Message,
+    ) -> Option<[u8; HANDSHAKE_BYTES]> {
         let pending = &self.peers.get(&from)?.pending;
         let mut pending = pending.iter().filter_map(|index| {
             let session = self.table.get(*index).expect("a pending session");
@@ -179,7 +183,7 @@ impl Sessions {
         Some(same.response)
     }
 
-    /// Forgets the oldest answered handshakes beyond the limits, of this peer and of all.
+    /// Forgets the oldest pending handshakes beyond the limits, of this peer and of all.
     fn make_room_for_pending(&mut self, from: SocketAddr) {
         let of_peer = self.peers.get(&from).map(|peer| &peer.pending);
         if let Some(pending) = of_peer
@@ -201,7 +205,7 @@ impl Sessions {
         }
     }
 
-    /// Forgets the answered handshakes whose initiators have sealed nothing in time.
+    /// Forgets the pending handshakes whose initiators have sealed nothing in time.
     pub(super) fn expire_pending(&mut self, now: Time) {
         while self.pending.front().is_some_and(|first| first.at <= now) {
             self.forget_oldest_pending();

@@ -28,7 +28,8 @@ use crate::statistics::{Reason, Statistics};
 use crate::table::{PLACES, Table};
 use crate::wire::{Datagram, HEADER_BYTES, OVERHEAD, parse};
 
-/// A session of which nothing was heard for this span is forgotten; the next datagram begins another.
+/// A session without a received datagram for this span is forgotten; the next datagram begins
+/// another.
 const IDLE: Span = Span::from_secs(180);
 /// The interval of the search for them.
 const SWEEP: Span = Span::from_secs(60);
@@ -39,7 +40,7 @@ const MAX_READY: usize = 1 << 14;
 #[derive(Debug, PartialEq, Eq)]
 pub enum Opened<'a> {
     /// It was sealed by the peer; this is its plaintext.
-    Text(&'a mut [u8]),
+    Plaintext(&'a mut [u8]),
     /// It was part of a handshake: see [`Sessions::poll_transmit`].
     Handshake,
     /// It had no effect.
@@ -62,7 +63,7 @@ pub enum Sealed {
 struct Peer {
     current: Option<u32>,
     previous: Option<u32>,
-    /// Handshakes that were answered, the oldest first.
+    /// Pending handshakes, the oldest first.
     pending: Vec<u32>,
     initiation: Option<Initiation>,
 }
@@ -90,7 +91,7 @@ pub struct Sessions {
     most: usize,
     table: Table,
     peers: BTreeMap<SocketAddr, Peer>,
-    /// The ephemeral keys of the handshakes begun here. None of them may be answered here.
+    /// The ephemeral keys of the handshakes begun here. None of them may have a response here.
     own: BTreeSet<PublicKey>,
     /// When a handshake begun here sends again, or is given up.
     timers: BTreeSet<(Time, SocketAddr)>,
@@ -180,13 +181,13 @@ impl Sessions {
             Ok(Datagram::Sealed { counter, index }) => {
                 match self.open_sealed(now, path, index, counter, datagram) {
                     Ok(length) => {
-                        let text = &mut datagram[HEADER_BYTES..HEADER_BYTES + length];
-                        return Opened::Text(text);
+                        let plaintext = &mut datagram[HEADER_BYTES..HEADER_BYTES + length];
+                        return Opened::Plaintext(plaintext);
                     }
                     Err(reason) => Err(reason),
                 }
             }
-            Ok(Datagram::Initiation(message)) => self.answer(now, path, message, rng),
+            Ok(Datagram::Initiation(message)) => self.respond(now, path, message, rng),
             Ok(Datagram::Response(message)) => self.complete(now, path, message),
             Err(reason) => Err(reason),
         };
@@ -248,7 +249,7 @@ impl Sessions {
             .table
             .iter()
             .filter(|(_, session)| {
-                session.pending.is_none() && now.saturating_since(session.heard) >= IDLE
+                session.pending.is_none() && now.saturating_since(session.last_received) >= IDLE
             })
             .map(|(index, _)| index)
             .collect();

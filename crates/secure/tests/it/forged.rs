@@ -29,13 +29,13 @@ struct Kinds {
 
 fn kinds() -> Kinds {
     let (mut left, mut right) = joined();
-    let sealed = left.say(at(1), right.address, b"text").remove(0);
+    let sealed = left.send(at(1), right.address, b"text").remove(0);
     // A third end's handshake with the right one, and the right one's with a fourth.
     let mut third = Endpoint::new(KEY, 3, 3);
-    let initiation = third.say(at(1), right.address, b"hello").remove(0);
+    let initiation = third.send(at(1), right.address, b"hello").remove(0);
     let mut fourth = Endpoint::new(KEY, 4, 4);
-    let begun = right.say(at(1), fourth.address, b"hello").remove(0);
-    fourth.hear(at(1), right.address, &begun.bytes);
+    let begun = right.send(at(1), fourth.address, b"hello").remove(0);
+    fourth.receive(at(1), right.address, &begun.bytes);
     let response = fourth.leaving().remove(0);
     Kinds {
         left,
@@ -51,11 +51,11 @@ impl Kinds {
     fn still_works(mut self) {
         let before = statistics(&self.right);
         let end = &mut self.right;
-        let text = end.hear(at(2), self.sealed.from, &self.sealed.bytes);
-        assert_eq!(text, Some(b"text".to_vec()));
-        end.hear(at(2), self.initiation.from, &self.initiation.bytes);
+        let plaintext = end.receive(at(2), self.sealed.from, &self.sealed.bytes);
+        assert_eq!(plaintext, Some(b"text".to_vec()));
+        end.receive(at(2), self.initiation.from, &self.initiation.bytes);
         assert_eq!(end.leaving().len(), 1, "answered");
-        end.hear(at(2), self.response.from, &self.response.bytes);
+        end.receive(at(2), self.response.from, &self.response.bytes);
         assert_eq!(end.leaving().len(), 1, "what waited for it");
         assert_eq!(statistics(end).established, before.established + 1);
         passes(at(3), &mut self.left, &mut self.right, b"still");
@@ -128,18 +128,18 @@ fn another_kind_or_version() {
 #[test]
 fn another_version_is_counted_as_such() {
     let (mut left, mut right) = pair();
-    let mut initiation = left.say(at(0), right.address, b"text").remove(0);
+    let mut initiation = left.send(at(0), right.address, b"text").remove(0);
     initiation.bytes[1] = 2;
     assert_eq!(refused(&mut right, at(0), &initiation), Reason::Version);
     assert_eq!(statistics(&right).ignored.version, 1);
 }
 
 #[test]
-fn another_key_is_not_answered() {
+fn another_key_gets_no_response() {
     let (mut left, mut right) = (Endpoint::new(KEY, 1, 1), Endpoint::new(KEY + 1, 2, 2));
-    let initiation = left.say(at(0), right.address, b"text").remove(0);
+    let initiation = left.send(at(0), right.address, b"text").remove(0);
     assert_eq!(refused(&mut right, at(0), &initiation), Reason::WrongKey);
-    let initiation = right.say(at(0), left.address, b"text").remove(0);
+    let initiation = right.send(at(0), left.address, b"text").remove(0);
     assert_eq!(refused(&mut left, at(0), &initiation), Reason::WrongKey);
     assert_eq!(statistics(&right).ignored.wrong_key, 1);
     assert_eq!(statistics(&right).pending, 0);
@@ -148,27 +148,27 @@ fn another_key_is_not_answered() {
 #[test]
 fn a_response_under_another_key_leaves_the_handshake_as_it_was() {
     let (mut left, mut right) = pair();
-    let initiation = left.say(at(0), right.address, b"text").remove(0);
-    right.hear(at(0), left.address, &initiation.bytes);
+    let initiation = left.send(at(0), right.address, b"text").remove(0);
+    right.receive(at(0), left.address, &initiation.bytes);
     let genuine = right.leaving();
     // An endpoint with another key responds to another handshake.
     let (mut third, mut fourth) = (Endpoint::new(9, 3, 3), Endpoint::new(9, 2, 4));
-    let theirs = third.say(at(0), fourth.address, b"text").remove(0);
-    fourth.hear(at(0), left.address, &theirs.bytes);
+    let theirs = third.send(at(0), fourth.address, b"text").remove(0);
+    fourth.receive(at(0), left.address, &theirs.bytes);
     let forged = fourth.leaving().remove(0);
     for _ in 0..100 {
         assert_eq!(refused(&mut left, at(0), &forged), Reason::WrongKey);
     }
-    let [_, heard] = deliver(at(0), &mut left, &mut right, genuine);
-    assert_eq!(heard, [b"text".to_vec()]);
+    let [_, received] = deliver(at(0), &mut left, &mut right, genuine);
+    assert_eq!(received, [b"text".to_vec()]);
 }
 
 #[test]
 fn a_recorded_datagram() {
     let (mut left, mut right) = joined();
-    let sealed = left.say(at(1), right.address, b"text").remove(0);
-    let text = right.hear(at(1), left.address, &sealed.bytes);
-    assert_eq!(text, Some(b"text".to_vec()));
+    let sealed = left.send(at(1), right.address, b"text").remove(0);
+    let plaintext = right.receive(at(1), left.address, &sealed.bytes);
+    assert_eq!(plaintext, Some(b"text".to_vec()));
     for _ in 0..10 {
         assert_eq!(refused(&mut right, at(2), &sealed), Reason::Replayed);
     }
@@ -186,19 +186,19 @@ fn a_recorded_datagram() {
 #[test]
 fn from_another_address() {
     let (mut left, mut right) = joined();
-    let mut sealed = left.say(at(1), right.address, b"text").remove(0);
+    let mut sealed = left.send(at(1), right.address, b"text").remove(0);
     sealed.from = "10.0.0.9:9000".parse().expect("an address");
     assert_eq!(refused(&mut right, at(1), &sealed), Reason::WrongAddress);
     sealed.from = left.address;
-    let text = right.hear(at(1), left.address, &sealed.bytes);
-    assert_eq!(text, Some(b"text".to_vec()), "and it was not spent");
+    let plaintext = right.receive(at(1), left.address, &sealed.bytes);
+    assert_eq!(plaintext, Some(b"text".to_vec()), "and it was not spent");
 }
 
 #[test]
-fn a_recorded_initiation_is_answered_to_its_sender_only_while_it_waits() {
+fn a_recorded_initiation_has_a_response_for_its_sender_only_while_it_waits() {
     let (mut left, mut right) = pair();
-    let initiation = left.say(at(0), right.address, b"text").remove(0);
-    right.hear(at(0), left.address, &initiation.bytes);
+    let initiation = left.send(at(0), right.address, b"text").remove(0);
+    right.receive(at(0), left.address, &initiation.bytes);
     let response = right.leaving();
     let elsewhere = Flying {
         from: "10.0.0.9:9000".parse().expect("an address"),
@@ -220,41 +220,42 @@ fn a_recorded_initiation_is_answered_to_its_sender_only_while_it_waits() {
     assert_eq!(statistics(&right).established, 1);
 }
 
-/// The answer that is kept is for the very same message.
+/// The stored response is for the very same message.
 #[test]
-fn a_damaged_repeat_of_an_answered_initiation() {
+fn a_damaged_repeat_of_an_initiation_with_a_response() {
     let (mut left, mut right) = pair();
-    let initiation = left.say(at(0), right.address, b"text").remove(0);
-    right.hear(at(0), left.address, &initiation.bytes);
+    let initiation = left.send(at(0), right.address, b"text").remove(0);
+    right.receive(at(0), left.address, &initiation.bytes);
     assert_eq!(right.leaving().len(), 1);
     for place in 36..initiation.bytes.len() {
         let mut damaged = initiation.clone();
         damaged.bytes[place] ^= 1;
         assert_eq!(refused(&mut right, at(0), &damaged), Reason::WrongKey);
     }
-    right.hear(at(0), left.address, &initiation.bytes);
+    right.receive(at(0), left.address, &initiation.bytes);
     assert_eq!(right.leaving().len(), 1);
 }
 
-/// A peer that was started anew knows no old handshakes: it answers a recorded one, and that is all.
+/// A restarted peer has no memory of old handshakes: it responds to a recorded one, without further
+/// effect.
 #[test]
 fn a_recorded_initiation_never_becomes_a_session() {
     let (mut left, mut right) = pair();
-    let initiation = left.say(at(0), right.address, b"text").remove(0);
-    let [_, heard] = deliver(at(0), &mut left, &mut right, vec![initiation.clone()]);
-    assert_eq!(heard.len(), 1);
-    let sealed = left.say(at(1), right.address, b"secret").remove(0);
+    let initiation = left.send(at(0), right.address, b"text").remove(0);
+    let [_, received] = deliver(at(0), &mut left, &mut right, vec![initiation.clone()]);
+    assert_eq!(received.len(), 1);
+    let sealed = left.send(at(1), right.address, b"secret").remove(0);
     right = Endpoint::new(KEY, 2, 99);
-    right.hear(at(2), left.address, &initiation.bytes);
-    let answers = right.leaving();
-    assert_eq!(answers.len(), 1);
+    right.receive(at(2), left.address, &initiation.bytes);
+    let responses = right.leaving();
+    assert_eq!(responses.len(), 1);
     assert_eq!(
-        answers[0].bytes.len(),
+        responses[0].bytes.len(),
         initiation.bytes.len(),
         "a factor of 1"
     );
     assert_eq!(
-        refused(&mut left, at(2), &answers[0]),
+        refused(&mut left, at(2), &responses[0]),
         Reason::UnexpectedHandshake
     );
     // The recorded data of that session are under other keys.
@@ -267,11 +268,12 @@ fn a_recorded_initiation_never_becomes_a_session() {
     assert!(!right.sessions.is_established(left.address));
 }
 
-/// Its own first message is authentic to an endpoint: answered, it would complete a handshake with itself.
+/// Its own first message is authentic to an endpoint: a response would complete a handshake with
+/// itself.
 #[test]
 fn an_initiation_reflected_to_its_sender() {
     let (mut left, mut right) = pair();
-    let initiation = left.say(at(0), right.address, b"text").remove(0);
+    let initiation = left.send(at(0), right.address, b"text").remove(0);
     for from in [right.address, "10.0.0.9:9000".parse().expect("an address")] {
         let reflected = Flying {
             from,
@@ -281,15 +283,15 @@ fn an_initiation_reflected_to_its_sender() {
         let reason = refused(&mut left, at(0), &reflected);
         assert_eq!(reason, Reason::ReplayedHandshake);
     }
-    let [_, heard] = deliver(at(0), &mut left, &mut right, vec![initiation]);
-    assert_eq!(heard, [b"text".to_vec()]);
+    let [_, received] = deliver(at(0), &mut left, &mut right, vec![initiation]);
+    assert_eq!(received, [b"text".to_vec()]);
 }
 
 #[test]
 fn a_response_reflected_to_its_sender() {
     let (mut left, mut right) = pair();
-    let initiation = left.say(at(0), right.address, b"text").remove(0);
-    right.hear(at(0), left.address, &initiation.bytes);
+    let initiation = left.send(at(0), right.address, b"text").remove(0);
+    right.receive(at(0), left.address, &initiation.bytes);
     let response = right.leaving().remove(0);
     let reflected = Flying {
         from: left.address,
@@ -301,9 +303,9 @@ fn a_response_reflected_to_its_sender() {
 }
 
 #[test]
-fn without_a_session_nothing_sealed_is_heard() {
+fn without_a_session_nothing_sealed_opens() {
     let (mut left, right) = joined();
-    let sealed = left.say(at(1), right.address, b"text").remove(0);
+    let sealed = left.send(at(1), right.address, b"text").remove(0);
     let mut empty = Sessions::new(&Key::new([KEY; 32]), 10);
     let mut rng = Endpoint::new(KEY, 9, 9).rng;
     let mut bytes = sealed.bytes;

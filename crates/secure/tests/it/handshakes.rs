@@ -9,13 +9,13 @@ use crate::net::{Endpoint, Flying, KEY, at, deliver, joined, pair, passes, run, 
 #[test]
 fn what_waits_for_the_handshake_arrives_after_it() {
     let (mut left, mut right) = pair();
-    let flying = left.say(at(0), right.address, b"one");
+    let flying = left.send(at(0), right.address, b"one");
     assert_eq!(flying.len(), 1, "the initiation alone");
     assert_eq!(flying[0].bytes.len(), 56);
-    assert!(left.say(at(0), right.address, b"two").is_empty());
+    assert!(left.send(at(0), right.address, b"two").is_empty());
     assert!(!left.sessions.is_established(right.address));
-    let [_, heard] = deliver(at(0), &mut left, &mut right, flying);
-    assert_eq!(heard, [b"one".to_vec(), b"two".to_vec()]);
+    let [_, received] = deliver(at(0), &mut left, &mut right, flying);
+    assert_eq!(received, [b"one".to_vec(), b"two".to_vec()]);
     for (end, other) in [(&left, &right), (&right, &left)] {
         assert!(end.sessions.is_established(other.address));
         assert_eq!(statistics(end).sessions, 1);
@@ -32,13 +32,17 @@ fn a_batch_stays_a_batch_of_equal_segments() {
     let mut batch = vec![0xAB; 4 * segment + OVERHEAD + 7];
     let sealed = seal(&mut left, at(1), right.address, &mut batch, segment);
     assert_eq!(sealed, Sealed::Ready);
-    let texts: Vec<_> = batch
+    let plaintexts: Vec<_> = batch
         .chunks(segment)
-        .map(|bytes| right.hear(at(1), left.address, bytes).expect("a text"))
+        .map(|bytes| {
+            right
+                .receive(at(1), left.address, bytes)
+                .expect("a plaintext")
+        })
         .collect();
-    let lengths: Vec<_> = texts.iter().map(Vec::len).collect();
+    let lengths: Vec<_> = plaintexts.iter().map(Vec::len).collect();
     assert_eq!(lengths, [100, 100, 100, 100, 7]);
-    assert!(texts.concat().iter().all(|byte| *byte == 0xAB));
+    assert!(plaintexts.concat().iter().all(|byte| *byte == 0xAB));
     assert_eq!(HEADER_BYTES, 12);
 }
 
@@ -72,10 +76,10 @@ fn waiting_packets_keep_their_path_and_ecn_field() {
     right
         .sessions
         .open(at(100), to_left, &mut first.bytes, &mut right.rng);
-    let mut answer = right.sessions.poll_transmit().expect("a response");
-    assert_eq!((answer.path, answer.ecn), (to_left, Ecn::NotEct));
+    let mut response = right.sessions.poll_transmit().expect("a response");
+    assert_eq!((response.path, response.ecn), (to_left, Ecn::NotEct));
     left.sessions
-        .open(at(100), to_right, &mut answer.bytes, &mut left.rng);
+        .open(at(100), to_right, &mut response.bytes, &mut left.rng);
     for ecn in [Ecn::Ect0, Ecn::NotEct] {
         let waited = left.sessions.poll_transmit().expect("what waited");
         assert_eq!((waited.path, waited.ecn), (to_right, ecn));
@@ -86,7 +90,7 @@ fn waiting_packets_keep_their_path_and_ecn_field() {
 #[test]
 fn a_lost_initiation_is_repeated_and_given_up() {
     let (mut left, right) = pair();
-    let first = left.say(at(0), right.address, b"text");
+    let first = left.send(at(0), right.address, b"text");
     let repeats = run(&mut left, at(60_000));
     let times: Vec<_> = repeats.iter().map(|(time, _)| *time).collect();
     assert_eq!(times, [at(100), at(300), at(700), at(1_500)]);
@@ -101,19 +105,19 @@ fn a_lost_initiation_is_repeated_and_given_up() {
 #[test]
 fn a_lost_response_is_given_again_and_makes_one_session() {
     let (mut left, mut right) = pair();
-    let first = left.say(at(0), right.address, b"text");
-    assert_eq!(right.hear(at(0), left.address, &first[0].bytes), None);
+    let first = left.send(at(0), right.address, b"text");
+    assert_eq!(right.receive(at(0), left.address, &first[0].bytes), None);
     let lost = right.leaving();
     let repeated = run(&mut left, at(100)).remove(0).1;
-    assert_eq!(right.hear(at(100), left.address, &repeated.bytes), None);
+    assert_eq!(right.receive(at(100), left.address, &repeated.bytes), None);
     let again = right.leaving();
-    assert_eq!(again, lost, "the same answer");
+    assert_eq!(again, lost, "the same response");
     assert_eq!(statistics(&right).pending, 1);
-    let [_, heard] = deliver(at(100), &mut left, &mut right, again);
-    assert_eq!(heard, [b"text".to_vec()]);
+    let [_, received] = deliver(at(100), &mut left, &mut right, again);
+    assert_eq!(received, [b"text".to_vec()]);
     // The lost one was late only.
-    let [_, heard] = deliver(at(200), &mut left, &mut right, lost);
-    assert!(heard.is_empty());
+    let [_, received] = deliver(at(200), &mut left, &mut right, lost);
+    assert!(received.is_empty());
     assert_eq!(statistics(&left).ignored.unexpected_handshakes, 1);
     assert_eq!(statistics(&left).established, 1);
     assert_eq!(statistics(&right).established, 1);
@@ -122,14 +126,14 @@ fn a_lost_response_is_given_again_and_makes_one_session() {
 #[test]
 fn a_response_after_the_end_has_no_effect() {
     let (mut left, mut right) = pair();
-    let first = left.say(at(0), right.address, b"text");
-    right.hear(at(0), left.address, &first[0].bytes);
+    let first = left.send(at(0), right.address, b"text");
+    right.receive(at(0), left.address, &first[0].bytes);
     let late = right.leaving();
     run(&mut left, at(3_000));
     deliver(at(3_001), &mut left, &mut right, late);
     assert_eq!(statistics(&left).ignored.unexpected_handshakes, 1);
     assert_eq!(statistics(&left).sessions, 0);
-    // And the answered handshake ends by itself.
+    // And the pending handshake ends by itself.
     run(&mut right, at(5_000));
     assert_eq!(statistics(&right).pending, 0);
     assert_eq!(right.sessions.poll_timeout(), None);
@@ -140,15 +144,15 @@ fn a_response_after_the_end_has_no_effect() {
 #[test]
 fn both_begin_at_once_and_agree() {
     let (mut left, mut right) = pair();
-    let mut flying = left.say(at(0), right.address, b"from the left");
-    flying.extend(right.say(at(0), left.address, b"from the right"));
-    let heard = deliver(at(0), &mut left, &mut right, flying);
-    assert_eq!(heard[0], [b"from the right".to_vec()]);
-    assert_eq!(heard[1], [b"from the left".to_vec()]);
+    let mut flying = left.send(at(0), right.address, b"from the left");
+    flying.extend(right.send(at(0), left.address, b"from the right"));
+    let received = deliver(at(0), &mut left, &mut right, flying);
+    assert_eq!(received[0], [b"from the right".to_vec()]);
+    assert_eq!(received[1], [b"from the left".to_vec()]);
     assert_eq!(statistics(&left).sessions, 1);
     assert_eq!(statistics(&right).sessions, 1);
     let crossed = [&left, &right].map(|end| statistics(end).ignored.unexpected_handshakes);
-    assert_eq!(crossed.iter().sum::<u64>(), 1, "one did not answer");
+    assert_eq!(crossed.iter().sum::<u64>(), 1, "one did not respond");
 }
 
 proptest! {
@@ -157,21 +161,21 @@ proptest! {
     #[test]
     fn crossed_in_any_order(order in proptest::collection::vec(any::<u16>(), 40), seed in 0..1_000_u64) {
         let (mut left, mut right) = (Endpoint::new(KEY, 1, seed), Endpoint::new(KEY, 2, seed + 1_000));
-        let mut flying = left.say(at(0), right.address, b"L");
-        flying.extend(right.say(at(0), left.address, b"R"));
-        let mut heard = Vec::new();
+        let mut flying = left.send(at(0), right.address, b"L");
+        flying.extend(right.send(at(0), left.address, b"R"));
+        let mut received = Vec::new();
         for pick in order {
             if flying.is_empty() {
                 break;
             }
             let datagram: Flying = flying.remove(usize::from(pick) % flying.len());
             let end = if datagram.to == left.address { &mut left } else { &mut right };
-            heard.extend(end.hear(at(0), datagram.from, &datagram.bytes));
+            received.extend(end.receive(at(0), datagram.from, &datagram.bytes));
             flying.extend(end.leaving());
         }
         prop_assert!(flying.is_empty());
-        heard.sort();
-        prop_assert_eq!(heard, [b"L".to_vec(), b"R".to_vec()]);
+        received.sort();
+        prop_assert_eq!(received, [b"L".to_vec(), b"R".to_vec()]);
         for ms in 1..20 {
             passes(at(ms), &mut left, &mut right, b"on");
             passes(at(ms), &mut right, &mut left, b"and on");
@@ -180,7 +184,7 @@ proptest! {
 }
 
 #[test]
-fn a_peer_that_starts_anew_and_speaks_first_is_heard_at_once() {
+fn a_peer_that_starts_anew_and_sends_first_is_received_immediately() {
     let (mut left, _) = joined();
     let mut right = Endpoint::new(KEY, 2, 99);
     passes(at(10), &mut right, &mut left, b"I am new");
@@ -194,9 +198,9 @@ fn a_peer_that_starts_anew_and_waits_is_found_after_a_second() {
     let mut right = Endpoint::new(KEY, 2, 99);
     let mut found = None;
     for ms in (10..3_000).step_by(250) {
-        let flying = left.say(at(ms), right.address, b"there?");
-        let [_, heard] = deliver(at(ms), &mut left, &mut right, flying);
-        if !heard.is_empty() {
+        let flying = left.send(at(ms), right.address, b"there?");
+        let [_, received] = deliver(at(ms), &mut left, &mut right, flying);
+        if !received.is_empty() {
             found = Some(ms);
             break;
         }
@@ -209,31 +213,31 @@ fn a_peer_that_starts_anew_and_waits_is_found_after_a_second() {
 #[test]
 fn a_session_that_the_responder_forgot_before_it_was_real_is_made_anew() {
     let (mut left, mut right) = pair();
-    let first = left.say(at(0), right.address, b"text");
-    right.hear(at(0), left.address, &first[0].bytes);
+    let first = left.send(at(0), right.address, b"text");
+    right.receive(at(0), left.address, &first[0].bytes);
     let response = right.leaving();
-    left.hear(at(0), right.address, &response[0].bytes);
+    left.receive(at(0), right.address, &response[0].bytes);
     let lost = left.leaving();
     assert_eq!(lost.len(), 1, "the first sealed datagram is lost");
     run(&mut right, at(5_000));
     assert_eq!(statistics(&right).pending, 0);
     for ms in [5_000, 5_300, 5_600, 6_100] {
-        let flying = left.say(at(ms), right.address, b"there?");
+        let flying = left.send(at(ms), right.address, b"there?");
         deliver(at(ms), &mut left, &mut right, flying);
     }
     passes(at(6_200), &mut left, &mut right, b"there!");
     // The recorded initiation does not bring the old one back.
-    right.hear(at(6_300), left.address, &first[0].bytes);
+    right.receive(at(6_300), left.address, &first[0].bytes);
     assert!(right.leaving().is_empty());
 }
 
 #[test]
 fn what_was_sealed_before_a_change_of_sessions_still_opens() {
     let (mut left, mut right) = joined();
-    let late = left.say(at(1), right.address, b"late");
+    let late = left.send(at(1), right.address, b"late");
     // The right end is silent to the left for a second, and a handshake is begun.
     for ms in [2, 3, 4, 1_200] {
-        let flying = left.say(at(ms), right.address, b"x");
+        let flying = left.send(at(ms), right.address, b"x");
         deliver(at(ms), &mut left, &mut right, flying);
     }
     assert_eq!(
@@ -244,7 +248,7 @@ fn what_was_sealed_before_a_change_of_sessions_still_opens() {
     passes(at(1_300), &mut left, &mut right, b"in the new one");
     assert_eq!(statistics(&right).established, 2);
     assert_eq!(
-        right.hear(at(1_400), left.address, &late[0].bytes),
+        right.receive(at(1_400), left.address, &late[0].bytes),
         Some(b"late".to_vec())
     );
 }

@@ -13,7 +13,7 @@ fn address(number: u32) -> SocketAddr {
 }
 
 #[test]
-fn a_flood_of_forged_initiations_leaves_nothing_and_gets_no_answer() {
+fn a_flood_of_forged_initiations_leaves_nothing_and_gets_no_response() {
     let (mut left, mut right) = joined();
     let mut random = Endpoint::new(KEY, 9, 9).rng;
     let before = statistics(&right);
@@ -39,17 +39,17 @@ fn a_flood_of_forged_initiations_leaves_nothing_and_gets_no_answer() {
 #[test]
 fn a_flood_of_recorded_initiations_is_bounded_and_passes() {
     let (mut left, mut right) = joined();
-    // An initiation for each of many peers, which never hear of it.
+    // An initiation for each of many peers, which never receive it.
     let mut begun = 0;
     for host in [3, 4] {
         let mut recorder = Endpoint::new(KEY, host, u64::from(host));
         for number in 0..3_000 {
-            let recorded = recorder.say(at(1), address(number), b"x").remove(0);
+            let recorded = recorder.send(at(1), address(number), b"x").remove(0);
             begun += 1;
-            right.hear(at(1), address(100_000 + begun), &recorded.bytes);
-            let answers = right.leaving();
-            assert_eq!(answers.len(), 1);
-            assert_eq!(answers[0].bytes.len(), recorded.bytes.len());
+            right.receive(at(1), address(100_000 + begun), &recorded.bytes);
+            let responses = right.leaving();
+            assert_eq!(responses.len(), 1);
+            assert_eq!(responses[0].bytes.len(), recorded.bytes.len());
             assert!(statistics(&right).pending <= 4_096);
         }
     }
@@ -66,7 +66,7 @@ fn a_flood_of_recorded_initiations_is_bounded_and_passes() {
 fn few_handshakes_are_begun_at_a_time() {
     let (mut left, _) = pair();
     for number in 0..5_000 {
-        let begun = !left.say(at(1), address(number), b"x").is_empty();
+        let begun = !left.send(at(1), address(number), b"x").is_empty();
         assert_eq!(begun, number < 4_096);
     }
     assert_eq!(statistics(&left).initiations, 4_096);
@@ -80,8 +80,8 @@ fn one_address_may_have_few_handshakes_pending() {
     let (_, mut right) = pair();
     let mut third = Endpoint::new(KEY, 3, 3);
     for number in 0..20 {
-        let recorded = third.say(at(1), address(number), b"x").remove(0);
-        right.hear(at(1), third.address, &recorded.bytes);
+        let recorded = third.send(at(1), address(number), b"x").remove(0);
+        right.receive(at(1), third.address, &recorded.bytes);
         assert!(statistics(&right).pending <= 4);
     }
     assert_eq!(statistics(&right).pending, 4);
@@ -125,15 +125,15 @@ fn no_more_sessions_than_there_may_be() {
     right.sessions = Sessions::new(&Key::new([KEY; 32]), 3);
     for host in 10..20 {
         let mut peer = Endpoint::new(KEY, host, u64::from(host));
-        let initiation = peer.say(at(0), right.address, b"hello").remove(0);
+        let initiation = peer.send(at(0), right.address, b"hello").remove(0);
         if host < 13 {
-            let response = right.hear(at(0), peer.address, &initiation.bytes);
+            let response = right.receive(at(0), peer.address, &initiation.bytes);
             assert_eq!(response, None);
             let response = right.leaving().remove(0);
-            peer.hear(at(0), right.address, &response.bytes);
+            peer.receive(at(0), right.address, &response.bytes);
             let sealed = peer.leaving().remove(0);
-            let text = right.hear(at(0), peer.address, &sealed.bytes);
-            assert_eq!(text, Some(b"hello".to_vec()));
+            let plaintext = right.receive(at(0), peer.address, &sealed.bytes);
+            assert_eq!(plaintext, Some(b"hello".to_vec()));
         } else {
             let mut bytes = initiation.bytes;
             let opened = right
@@ -145,7 +145,7 @@ fn no_more_sessions_than_there_may_be() {
     }
     assert_eq!(statistics(&right).sessions, 3);
     // Nor are any begun.
-    assert!(right.say(at(0), address(1), b"x").is_empty());
+    assert!(right.send(at(0), address(1), b"x").is_empty());
     assert_eq!(statistics(&right).dropped, 1);
 }
 

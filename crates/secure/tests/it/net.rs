@@ -26,25 +26,25 @@ pub(crate) fn deliver(
     right: &mut Endpoint,
     mut flying: Vec<Flying>,
 ) -> [Vec<Vec<u8>>; 2] {
-    let mut heard = [Vec::new(), Vec::new()];
+    let mut received = [Vec::new(), Vec::new()];
     while !flying.is_empty() {
         let datagram = flying.remove(0);
-        let (end, heard) = if datagram.to == left.address {
-            (&mut *left, &mut heard[0])
+        let (end, received) = if datagram.to == left.address {
+            (&mut *left, &mut received[0])
         } else {
-            (&mut *right, &mut heard[1])
+            (&mut *right, &mut received[1])
         };
-        heard.extend(end.hear(now, datagram.from, &datagram.bytes));
+        received.extend(end.receive(now, datagram.from, &datagram.bytes));
         flying.extend(end.leaving());
     }
-    heard
+    received
 }
 
 /// The left endpoint seals a plaintext, and the right opens it immediately.
-pub(crate) fn passes(now: Time, left: &mut Endpoint, right: &mut Endpoint, text: &[u8]) {
-    let flying = left.say(now, right.address, text);
-    let [_, heard] = deliver(now, left, right, flying);
-    assert_eq!(heard, [text.to_vec()]);
+pub(crate) fn passes(now: Time, left: &mut Endpoint, right: &mut Endpoint, plaintext: &[u8]) {
+    let flying = left.send(now, right.address, plaintext);
+    let [_, received] = deliver(now, left, right, flying);
+    assert_eq!(received, [plaintext.to_vec()]);
 }
 
 /// Two ends with a session.

@@ -93,7 +93,7 @@ impl Pair {
         let opened = self
             .right
             .open(Time::ZERO, self.to_left, &mut first.bytes, &mut system());
-        assert_eq!(opened, Opened::Text(&mut []));
+        assert_eq!(opened, Opened::Plaintext(&mut []));
     }
 }
 
@@ -128,7 +128,7 @@ fn data(bytes: usize, least: Duration) {
             let opened = pair
                 .right
                 .open(Time::ZERO, pair.to_left, datagram, &mut system());
-            assert!(matches!(opened, Opened::Text(text) if text.len() == bytes));
+            assert!(matches!(opened, Opened::Plaintext(plaintext) if plaintext.len() == bytes));
         }
         opening += since(begun);
         count += BATCH as u64;

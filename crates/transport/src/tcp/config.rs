@@ -95,12 +95,12 @@ pub struct Config {
     pub receive_window: Bytes,
     /// The most that may be outstanding, whatever the controller's window.
     pub max_cwnd: Option<Bytes>,
-    /// The window at the start and after idleness. The endpoint itself never reads it: whoever
-    /// builds the controller does.
+    /// The window at the start and after idleness. The endpoint never reads it: the controller's
+    /// constructor does.
     pub initial_window: Bytes,
     /// Whether the first two duplicate ACKs release a new segment each (RFC 3042).
     pub limited_transmit: bool,
-    /// Whether the controller hears of an idle period longer than the timeout (RFC 5681,
+    /// Whether an idle period longer than the timeout is reported to the controller (RFC 5681,
     /// section 4.1).
     pub slow_start_after_idle: bool,
     /// Segments that leave together (segmentation offload); 1 sends each as soon as it may leave.

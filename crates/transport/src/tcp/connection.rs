@@ -144,7 +144,7 @@ impl Connection {
         self.receiver.read(bytes, &self.config)
     }
 
-    /// When the application wants its data to have arrived; controllers may use it.
+    /// The application's deadline for its data; controllers may use it.
     pub fn set_deadline(&mut self, deadline: Option<Time>) {
         self.sender.stream.deadline = deadline.unwrap_or(Time::NEVER);
     }
@@ -445,7 +445,7 @@ impl Connection {
         self.control_departure()
     }
 
-    /// An empty segment that lies just before the peer's window, so that it must be answered.
+    /// An empty segment that lies just before the peer's window, so that it must be acknowledged.
     fn probe(&mut self, now: Time, out: &mut Segment) -> Departure {
         self.stats.probes += 1;
         let ack = self.receiver.acknowledge();

@@ -59,7 +59,7 @@ impl Handshake {
         }
     }
 
-    /// A SYN arrived: answer it.
+    /// A SYN arrived: acknowledge it.
     pub(super) fn received(&mut self) {
         self.state = State::SynReceived;
         self.syn_due = true;

@@ -181,7 +181,7 @@ impl Receiver {
             self.accept(segment, config, stats);
         } else if wire(self.next).wrapping_sub(segment.seq) == 1 {
             // A window probe (RFC 9293, section 3.8.6.1): an empty segment just outside the window,
-            // which must be answered (section 3.10.7.4).
+            // which must be acknowledged (section 3.10.7.4).
             self.queue_ack();
         }
         if self.pending > 0 && arrival.batch == Batch::Last {

@@ -228,7 +228,7 @@ impl LossRecovery {
         }
     }
 
-    /// Whether the duplicates at hand mean a loss.
+    /// Whether the current duplicates mean a loss.
     fn must_recover(&self, space: &SendSpace, config: &Config, timestamp: Time) -> bool {
         let una = space.una();
         if config.recovery == Recovery::Sack {
@@ -244,9 +244,9 @@ impl LossRecovery {
             // RFC 5681 lets each loss of a window begin a separate recovery.
             return true;
         }
-        // RFC 6582, section 3.2, step 2: duplicates that only answer our own retransmissions lie
-        // at or below `recover`. Right at it, section 4.2 decides: a needless retransmission moves
-        // the returned timestamp, a gap does not.
+        // RFC 6582, section 3.2, step 2: duplicates caused by our own retransmissions alone lie at
+        // or below `recover`. Right at it, section 4.2 decides: a needless retransmission moves the
+        // returned timestamp, a gap does not.
         let gap = config.timestamps && timestamp == self.last_echo;
         self.recover().is_none_or(|recover| una > recover || gap)
     }

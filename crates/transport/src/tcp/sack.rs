@@ -11,8 +11,8 @@ use super::sequence::offset;
 /// DupThresh.
 pub(super) const DUP_THRESH: u32 = 3;
 
-/// The octets that the receiver reported, and the progress of recovery. Offsets are exclusive ends
-/// where the RFC speaks of the highest octet.
+/// The octets that the receiver reported, and the progress of recovery. Offsets are exclusive ends;
+/// the RFC has the highest octet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Scoreboard {
     sacked: RangeSet,
@@ -131,7 +131,7 @@ impl Scoreboard {
     }
 
     /// Whether a recovery, since the last timeout, has repeated the hole at `una`. It may repeat
-    /// segments beyond its recovery point: the answer outlasts it.
+    /// segments beyond its recovery point: the result outlasts it.
     pub(super) fn was_repeated(&self, una: u64) -> bool {
         let Interval { start, end } = self.rescued;
         una < self.high_rxt || (start..end).contains(&una)

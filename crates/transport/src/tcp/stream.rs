@@ -1,5 +1,6 @@
-//! The octets that the application wants sent: how many it wrote, whether a FIN follows, its deadline,
-//! and what holds the next of them back. Leaves out the octets themselves: a simulation sends lengths.
+//! The octets that the application writes: their number, whether a FIN follows, the deadline, and the
+//! reason that holds the next of them back. Leaves out the octets themselves: a simulation sends
+//! lengths.
 
 use incastle_units::{Bytes, Time};
 
@@ -24,7 +25,7 @@ pub(super) struct Content {
 pub(super) struct Stream {
     written: u64,
     closed: bool,
-    /// When the application wants its data to have arrived, or NEVER.
+    /// The application's deadline for its data, or NEVER.
     pub(super) deadline: Time,
     pub(super) limit: SendLimit,
     pub(super) burst: Burst,

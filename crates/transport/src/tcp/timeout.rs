@@ -1,10 +1,10 @@
 //! The kinds of timeouts, and the report of one.
 //!
-//! The kinds are those of which the studies of incast speak (Phanishayee et al. 2008; block head and
-//! block tail timeouts: Zhang et al. 2011). Here each has a definition in the sender's own variables,
-//! and every timeout is of exactly one kind; docs/models/barrier-incast.md has them in full. The sender
-//! cannot distinguish lost data from lost or late ACKs, nor a loss from data that its NIC still holds.
-//! Leaves out: zero-window probes, which time nothing out.
+//! The kinds are those of studies of incast (Phanishayee et al. 2008; block head and block tail
+//! timeouts: Zhang et al. 2011). Here each has a definition in the sender's own variables, and every
+//! timeout is of exactly one kind; docs/models/barrier-incast.md has them in full. The sender cannot
+//! distinguish lost data from lost or late ACKs, nor a loss from data that its NIC still holds. Leaves
+//! out: zero-window probes, which time nothing out.
 
 use std::collections::VecDeque;
 

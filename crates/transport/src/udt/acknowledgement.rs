@@ -144,7 +144,7 @@ impl Acknowledgement {
         self.next > self.confirmed_next || self.has_opened()
     }
 
-    /// Whether the sender may believe that the buffer is almost full, and it is not.
+    /// Whether the sender may assume that the buffer is almost full, when it is not.
     fn has_opened(&self) -> bool {
         let known = self.confirmed_edge.saturating_sub(self.next);
         self.edge > self.confirmed_edge && known * 4 < u64::from(self.buffer)
@@ -161,11 +161,11 @@ impl Acknowledgement {
     /// recognised.
     fn tick(&self, now: Time) -> Time {
         let oldest = self.window.front();
-        let unanswered = oldest.map_or(Span::ZERO, |ack| now.saturating_since(ack.sent_at));
+        let unconfirmed = oldest.map_or(Span::ZERO, |ack| now.saturating_since(ack.sent_at));
         let patient = self
             .sent_at
             .unwrap_or(now)
-            .saturating_add(unanswered / PATIENCE);
+            .saturating_add(unconfirmed / PATIENCE);
         self.regular_tick(now).max(patient)
     }
 

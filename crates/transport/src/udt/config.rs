@@ -46,7 +46,7 @@ pub enum NakRepeat {
     RoundTrips,
     /// Gaps that were reported k round trips ago, when the NAK timer expires: every 4 RTT + RTTVar + SYN,
     /// as in the draft. A sender with UDT's control, whose packets leave up to a SYN and more apart, has
-    /// answered by then. Only there: DCUDP's clocks are round trips.
+    /// retransmitted by then. Only there: DCUDP's clocks are round trips.
     Timer,
 }
 
@@ -96,7 +96,7 @@ pub enum Protocol {
     /// UDT 4.
     #[default]
     Udt,
-    /// DCUDP with a peer that speaks it; with any other, UDT 4.
+    /// DCUDP with a peer that supports it; with any other, UDT 4.
     Dcudp(Dcudp),
 }
 

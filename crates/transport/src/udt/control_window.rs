@@ -1,8 +1,8 @@
 //! The numbers of received control packets (Ye, Mhamdi and Hamdi, section III.B): each has a 31-bit number,
 //! by which duplicates are known. A window of the last 64, as in RFC 4303, section 3.4.3.
 //!
-//! A number far ahead is not believed: one forged packet could make all real ones look old. Leaves
-//! out: what is older than the window, which counts as a duplicate.
+//! A number far ahead is refused: one forged packet could make all real ones look old. Leaves out:
+//! what is older than the window, which counts as a duplicate.
 
 use super::sequence::{Number, Numbering};
 
@@ -16,8 +16,8 @@ const AHEAD: u64 = 1 << 16;
 pub(super) enum Refusal {
     /// Seen before, or older than the window.
     Duplicate,
-    /// Too far ahead to be true.
-    Unbelievable,
+    /// Further ahead than the limit.
+    TooFarAhead,
 }
 
 /// The received numbers of one direction.
@@ -47,7 +47,7 @@ impl ControlWindow {
         if index >= self.next {
             let ahead = index - self.next;
             if ahead >= AHEAD {
-                return Err(Refusal::Unbelievable);
+                return Err(Refusal::TooFarAhead);
             }
             let shift = u32::try_from(ahead + 1).unwrap_or(u32::MAX);
             self.seen = self.seen.checked_shl(shift).unwrap_or(0) | 1;
@@ -98,10 +98,10 @@ mod tests {
     }
 
     #[test]
-    fn a_number_far_ahead_is_not_believed() {
+    fn a_number_far_ahead_is_refused() {
         let first = Number::from_word(7);
         let mut window = ControlWindow::new(first);
-        assert_eq!(window.admit(first.plus(AHEAD)), Err(Refusal::Unbelievable));
+        assert_eq!(window.admit(first.plus(AHEAD)), Err(Refusal::TooFarAhead));
         assert_eq!(window.admit(first.plus(AHEAD - 1)), Ok(AHEAD - 1));
         assert_eq!(window.admit(first), Err(Refusal::Duplicate));
         // Before the first there was nothing.

@@ -2,9 +2,9 @@
 //! state. An endpoint that returns the cookie can receive at the address that it claims.
 //!
 //! The library's cookie has no secret. Ours is SipHash-2-4 under a key from outside, of address, port,
-//! the peer's socket and first number, and the minute. It holds for one to two minutes. An answer is
-//! never longer than what it answers. Leaves out: the number of connections of a peer, which the owner
-//! of the connections limits. [`Connection::handle`](super::Connection::handle) responds to a repeated
+//! the peer's socket and first number, and the minute. It holds for one to two minutes. A response is
+//! never longer than its request. Leaves out: the number of connections of a peer, which the owner of
+//! the connections limits. [`Connection::handle`](super::Connection::handle) responds to a repeated
 //! request (same address and socket).
 
 use std::hash::Hasher;
@@ -59,7 +59,7 @@ impl Incoming {
 
 /// The response to a datagram without a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum Response {
     /// Send this back.
     Reply(Packet, Handshake),
     /// Make a connection, unless there is one for that address and socket.
@@ -68,7 +68,7 @@ pub enum Answer {
     Ignore,
 }
 
-/// Answers requests.
+/// Responds to requests.
 #[derive(Debug, Clone)]
 pub struct Listener {
     config: Config,
@@ -93,9 +93,9 @@ impl Listener {
         peer: PeerAddress,
         packet: &Packet,
         request: &Handshake,
-    ) -> Answer {
+    ) -> Response {
         if packet.destination != 0 || request.socket == 0 {
-            return Answer::Ignore;
+            return Response::Ignore;
         }
         match request.kind {
             HandshakeKind::Request => {
@@ -105,7 +105,7 @@ impl Listener {
             HandshakeKind::Response if self.returns_cookie(now, peer, request) => {
                 self.accept(packet, request)
             }
-            _ => Answer::Ignore,
+            _ => Response::Ignore,
         }
     }
 
@@ -116,7 +116,7 @@ impl Listener {
         valid.any(|minute| self.cookie(*minute, peer, request) == request.cookie)
     }
 
-    fn accept(&self, packet: &Packet, request: &Handshake) -> Answer {
+    fn accept(&self, packet: &Packet, request: &Handshake) -> Response {
         let possible = request.version == VERSION
             && request.socket_kind == self.config.socket_kind
             && request.packet_size >= MIN_PACKET_SIZE
@@ -129,7 +129,7 @@ impl Listener {
                 socket: request.socket,
             });
         let dcudp = matches!(self.config.protocol, Protocol::Dcudp(_));
-        Answer::Accept(Incoming {
+        Response::Accept(Incoming {
             socket: request.socket,
             first: request.first,
             packet_size: request.packet_size,
@@ -159,7 +159,7 @@ fn minute(now: Time) -> u64 {
 }
 
 /// The request, sent back with another kind and cookie, as the library does.
-fn reply(packet: &Packet, request: &Handshake, kind: HandshakeKind, cookie: u32) -> Answer {
+fn reply(packet: &Packet, request: &Handshake, kind: HandshakeKind, cookie: u32) -> Response {
     let reply = Packet {
         timestamp: packet.timestamp,
         destination: request.socket,
@@ -176,5 +176,5 @@ fn reply(packet: &Packet, request: &Handshake, kind: HandshakeKind, cookie: u32)
         extension: None,
         ..*request
     };
-    Answer::Reply(reply, handshake)
+    Response::Reply(reply, handshake)
 }

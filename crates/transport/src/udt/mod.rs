@@ -35,7 +35,7 @@ pub use config::{
 };
 pub use connection::{Connection, Event, Failure, Identities, Identity, MessageOptions, Transmit};
 pub use exit_rule::{ExitReading, ExitRule, ExitRuleConfig, ExitStage};
-pub use listener::{Answer, Incoming, Listener, PeerAddress};
+pub use listener::{Incoming, Listener, PeerAddress, Response};
 pub use loss_list::LossRange;
 pub use reassembly::MessageRange;
 pub use received::Received;

@@ -1,9 +1,9 @@
 //! DCUDP's two modes, on both sides (Ye, Mhamdi and Hamdi, sections III.B, IV.A and IV.C).
 //!
 //! The sender's mode is that of its controller. Each change is announced by OBS-change, repeated until
-//! it is answered. The receiver watches for marks. From the first CE on it requests congestion mode
-//! (OBS = 1 in its ACKs), until both conditions of the exit rule hold. Every message may be lost,
-//! repeated or late: changes are counted, and what is older than the latest has no effect.
+//! its response. The receiver watches for marks. From the first CE on it requests congestion mode (OBS
+//! = 1 in its ACKs), until both conditions of the exit rule hold. Every message may be lost, repeated
+//! or late: changes are counted, and what is older than the latest has no effect.
 
 use incastle_units::{Span, Time};
 
@@ -35,7 +35,7 @@ pub(super) struct Bits {
 
 /// An OBS-change without a response.
 #[derive(Debug, Clone, Copy)]
-struct Unanswered {
+struct Pending {
     /// When it leaves (again), or NEVER once that has come.
     repeat_at: Time,
     due: bool,
@@ -49,7 +49,7 @@ pub(super) struct SenderMode {
     pub(super) congested: bool,
     /// Changes so far.
     changes: u32,
-    unanswered: Option<Unanswered>,
+    pending: Option<Pending>,
     /// The peer's first control packet in which OBS = 0 in an ACK ends the congestion. Earlier ones
     /// may have left before the peer received our request.
     over_from: Option<u64>,
@@ -64,7 +64,7 @@ impl SenderMode {
         self.congested = congested;
         self.changes = self.changes.wrapping_add(1);
         self.over_from = None;
-        self.unanswered = Some(Unanswered {
+        self.pending = Some(Pending {
             repeat_at: now,
             due: false,
             sent: 0,
@@ -74,7 +74,7 @@ impl SenderMode {
 
     /// The timer's instant has come.
     pub(super) fn on_timer(&mut self, now: Time) {
-        if let Some(change) = &mut self.unanswered
+        if let Some(change) = &mut self.pending
             && change.repeat_at <= now
         {
             change.repeat_at = Time::NEVER;
@@ -85,12 +85,12 @@ impl SenderMode {
     /// Whether OBS-change is due.
     #[inline]
     pub(super) fn is_due(&self, now: Time) -> bool {
-        let change = self.unanswered.as_ref();
+        let change = self.pending.as_ref();
         change.is_some_and(|change| change.due || change.repeat_at <= now)
     }
 
     /// An ACK with OBS = 1 came, the newest so far, as control packet `index` of the peer's.
-    pub(super) fn on_asked(&mut self, index: u64) {
+    pub(super) fn on_requested(&mut self, index: u64) {
         if self.congested {
             self.over_from.get_or_insert(index);
         }
@@ -101,20 +101,20 @@ impl SenderMode {
         self.congested && self.over_from.is_some_and(|from| index > from)
     }
 
-    /// An OBS-change was answered, as control packet `index` of the peer's; false if that is late.
-    pub(super) fn on_answer(&mut self, index: u64, change: u32) -> bool {
-        if change != self.changes || self.unanswered.is_none() {
+    /// The response to an OBS-change, as control packet `index` of the peer's; false if that is
+    /// late.
+    pub(super) fn on_response(&mut self, index: u64, change: u32) -> bool {
+        if change != self.changes || self.pending.is_none() {
             return false;
         }
-        self.unanswered = None;
+        self.pending = None;
         self.over_from.get_or_insert(index);
         true
     }
 
     /// When OBS-change must be repeated, or NEVER.
     pub(super) fn repeat_at(&self) -> Time {
-        self.unanswered
-            .map_or(Time::NEVER, |change| change.repeat_at)
+        self.pending.map_or(Time::NEVER, |change| change.repeat_at)
     }
 
     /// The number of the OBS-change that is due, if one is: immediately, then every two round trips,
@@ -123,7 +123,7 @@ impl SenderMode {
         if !self.is_due(now) {
             return None;
         }
-        let change = self.unanswered.as_mut()?;
+        let change = self.pending.as_mut()?;
         change.due = false;
         let wait = rtt.saturating_mul(2).max(MIN_REPEAT);
         let factor = 1 << change.sent.min(MAX_DOUBLINGS);
@@ -145,8 +145,8 @@ pub(super) struct Watch {
     pub(super) not_ect: bool,
     /// The latest change of the sender's mode.
     change: Option<Change>,
-    /// The number of the change to be answered.
-    pub(super) answer: Option<u32>,
+    /// The number of the change whose response is due.
+    pub(super) response: Option<u32>,
 }
 
 impl Watch {
@@ -157,7 +157,7 @@ impl Watch {
             ce: false,
             not_ect: false,
             change: None,
-            answer: None,
+            response: None,
         }
     }
 
@@ -221,7 +221,7 @@ impl Watch {
             Some(0) => {}
             Some(..0) => return false,
         }
-        self.answer = Some(change.number);
+        self.response = Some(change.number);
         true
     }
 
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_repeated_until_it_is_answered() {
+    fn a_change_is_repeated_until_its_response() {
         let mut mode = SenderMode::default();
         assert_eq!(mode.repeat_at(), Time::NEVER);
         assert!(mode.set(us(0), true));
@@ -301,20 +301,20 @@ mod tests {
         assert_eq!(mode.repeat_at(), us(600));
         assert_eq!(mode.poll(us(600), RTT), Some(1));
         assert_eq!(mode.repeat_at(), us(1400));
-        assert!(mode.on_answer(5, 1));
+        assert!(mode.on_response(5, 1));
         assert_eq!(mode.poll(us(9999), RTT), None);
-        // A repeated answer is late.
-        assert!(!mode.on_answer(6, 1));
+        // A repeated response is late.
+        assert!(!mode.on_response(6, 1));
     }
 
     #[test]
-    fn an_answer_to_an_earlier_change_is_late() {
+    fn a_response_to_an_earlier_change_is_late() {
         let mut mode = SenderMode::default();
         mode.set(us(0), true);
         mode.set(us(1), false);
-        assert!(!mode.on_answer(3, 1));
+        assert!(!mode.on_response(3, 1));
         assert_eq!(mode.poll(us(1), RTT), Some(2));
-        assert!(mode.on_answer(4, 2));
+        assert!(mode.on_response(4, 2));
     }
 
     #[test]
@@ -323,20 +323,20 @@ mod tests {
         // Entered because of a NAK: ACKs with OBS = 0 are still in flight.
         mode.set(us(0), true);
         assert!(!mode.is_over(7));
-        assert!(mode.on_answer(9, 1));
+        assert!(mode.on_response(9, 1));
         assert!(!mode.is_over(8));
         assert!(mode.is_over(10));
         // Entered because of an ACK with OBS = 1: the next one with OBS = 0 counts.
         let mut mode = SenderMode::default();
         mode.set(us(0), true);
-        mode.on_asked(3);
+        mode.on_requested(3);
         assert!(mode.is_over(4));
         mode.set(us(1), false);
         assert!(!mode.is_over(5));
     }
 
     #[test]
-    fn the_first_mark_asks_for_an_ack_at_once_and_one_ack_echoes_one_interval() {
+    fn the_first_mark_causes_an_immediate_ack_and_one_ack_echoes_one_interval() {
         let mut watch = watch();
         assert!(!watch.observes());
         assert!(watch.on_data(CE));
@@ -365,7 +365,7 @@ mod tests {
         assert!(watch.ack_interval(&rtt).is_some());
         assert!(watch.on_change(exit(2)));
         assert_eq!(watch.ack_interval(&rtt), None);
-        assert_eq!(watch.answer, Some(2));
+        assert_eq!(watch.response, Some(2));
     }
 
     #[test]
@@ -395,7 +395,7 @@ mod tests {
     }
 
     #[test]
-    fn congestion_of_which_the_sender_never_heard_is_forgotten_when_it_is_over() {
+    fn congestion_unknown_to_the_sender_is_forgotten_when_it_is_over() {
         let mut watch = watch();
         assert!(watch.on_data(CE));
         calm(&mut watch);
@@ -407,17 +407,17 @@ mod tests {
         let mut watch = watch();
         assert!(watch.on_change(entry(1)));
         assert!(watch.observes());
-        // Repeated: answered again.
-        watch.answer = None;
+        // Repeated: another response.
+        watch.response = None;
         assert!(watch.on_change(entry(1)));
-        assert_eq!(watch.answer, Some(1));
+        assert_eq!(watch.response, Some(1));
         calm(&mut watch);
         assert!(watch.on_change(exit(2)));
         // The first one, from long ago.
-        watch.answer = None;
+        watch.response = None;
         assert!(!watch.on_change(entry(1)));
         assert!(!watch.observes());
-        assert_eq!(watch.answer, None);
+        assert_eq!(watch.response, None);
         // A lost change in between does not matter.
         assert!(watch.on_change(entry(5)));
         assert!(watch.observes());
@@ -427,14 +427,14 @@ mod tests {
     #[derive(Debug, Clone, Copy)]
     struct Placed {
         index: u64,
-        word: Word,
+        message: Message,
     }
 
     /// A message of the receiver.
     #[derive(Debug, Clone, Copy)]
-    enum Word {
+    enum Message {
         Ack { observe: bool },
-        Answer { change: u32 },
+        Response { change: u32 },
     }
 
     /// Both sides, and everything that is in flight between them, in any order.
@@ -443,9 +443,9 @@ mod tests {
         mode: SenderMode,
         watch: Watch,
         changes: Vec<Change>,
-        words: Vec<Placed>,
+        messages: Vec<Placed>,
         sent: u64,
-        heard: BTreeSet<u64>,
+        received: BTreeSet<u64>,
         newest: Option<u64>,
     }
 
@@ -456,22 +456,22 @@ mod tests {
                 mode: SenderMode::default(),
                 watch: watch(),
                 changes: Vec::new(),
-                words: Vec::new(),
+                messages: Vec::new(),
                 sent: 0,
-                heard: BTreeSet::new(),
+                received: BTreeSet::new(),
                 newest: None,
             }
         }
 
-        fn send(&mut self, word: Word) {
+        fn send(&mut self, message: Message) {
             let index = self.sent;
-            self.words.push(Placed { index, word });
+            self.messages.push(Placed { index, message });
             self.sent += 1;
         }
 
         fn ack(&mut self) {
             let observe = self.watch.observes();
-            self.send(Word::Ack { observe });
+            self.send(Message::Ack { observe });
         }
 
         fn data(&mut self, ce: bool) {
@@ -491,37 +491,37 @@ mod tests {
 
         fn receive(&mut self, change: Change) {
             self.watch.on_change(change);
-            if let Some(change) = self.watch.answer.take() {
-                self.send(Word::Answer { change });
+            if let Some(change) = self.watch.response.take() {
+                self.send(Message::Response { change });
             }
         }
 
         /// Handles a control packet as the connection does.
-        fn hear(&mut self, Placed { index, word }: Placed) {
-            if !self.heard.insert(index) {
+        fn receive_control(&mut self, Placed { index, message }: Placed) {
+            if !self.received.insert(index) {
                 return;
             }
-            match word {
-                Word::Answer { change } => {
-                    self.mode.on_answer(index, change);
+            match message {
+                Message::Response { change } => {
+                    self.mode.on_response(index, change);
                 }
-                Word::Ack { observe } if self.newest.is_none_or(|newest| index > newest) => {
+                Message::Ack { observe } if self.newest.is_none_or(|newest| index > newest) => {
                     self.newest = Some(index);
                     if observe {
                         self.mode.set(self.now, true);
-                        self.mode.on_asked(index);
+                        self.mode.on_requested(index);
                     } else if self.mode.is_over(index) {
                         self.mode.set(self.now, false);
                     }
                 }
-                Word::Ack { .. } => {}
+                Message::Ack { .. } => {}
             }
         }
 
         /// One thing happens; `which` chooses among what is in flight.
         fn step(&mut self, kind: u8, which: usize) {
             let change = which % self.changes.len().max(1);
-            let word = which % self.words.len().max(1);
+            let message = which % self.messages.len().max(1);
             match kind {
                 0 => self.data(true),
                 1 => self.data(false),
@@ -535,9 +535,9 @@ mod tests {
                 6 if !self.changes.is_empty() => {
                     self.changes.swap_remove(change);
                 }
-                7 if !self.words.is_empty() => self.hear(self.words[word]),
-                8 if !self.words.is_empty() => {
-                    self.words.swap_remove(word);
+                7 if !self.messages.is_empty() => self.receive_control(self.messages[message]),
+                8 if !self.messages.is_empty() => {
+                    self.messages.swap_remove(message);
                 }
                 _ => {}
             }
@@ -555,8 +555,8 @@ mod tests {
                     self.receive(change);
                 }
                 self.ack();
-                for word in std::mem::take(&mut self.words) {
-                    self.hear(word);
+                for message in std::mem::take(&mut self.messages) {
+                    self.receive_control(message);
                 }
             }
         }

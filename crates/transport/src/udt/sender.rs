@@ -80,8 +80,8 @@ impl FlowWindow {
         }
     }
 
-    /// The peer expects `next`, and has room for `free` packets. A peer that promises more than was
-    /// agreed is not believed.
+    /// The peer expects `next`, and has room for `free` packets. A free space beyond the agreed one
+    /// is ignored.
     fn on_ack(&mut self, next: u64, free: u32) {
         self.edge = next + u64::from(free.min(self.agreed));
     }
@@ -102,7 +102,7 @@ pub(super) struct Sender {
     light: Acked,
     pub(super) pacer: Pacer,
     /// Since when an acknowledgement is missing.
-    pub(super) unheard_since: Time,
+    pub(super) unacknowledged_since: Time,
 }
 
 impl Sender {
@@ -117,7 +117,7 @@ impl Sender {
             limited_by: LimitedBy::Application,
             light: Acked::default(),
             pacer: Pacer::new(setup.lags),
-            unheard_since: Time::ZERO,
+            unacknowledged_since: Time::ZERO,
             setup,
         }
     }
@@ -228,8 +228,8 @@ impl Sender {
             packets: light.packets + new.packets,
             bytes: light.bytes + new.bytes,
         };
-        assert!(self.unheard_since <= now, "time never runs back");
-        self.unheard_since = now;
+        assert!(self.unacknowledged_since <= now, "time never runs back");
+        self.unacknowledged_since = now;
         match kind {
             AckKind::Light => self.light = acked,
             AckKind::Newest { free } => self.window.on_ack(next, free),
@@ -375,7 +375,7 @@ impl Sender {
             return None;
         }
         if outstanding == 0 {
-            self.unheard_since = io.now;
+            self.unacknowledged_since = io.now;
         }
         assert!(
             outstanding < u64::from(self.window.agreed),

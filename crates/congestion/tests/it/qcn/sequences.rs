@@ -141,7 +141,7 @@ fn check_rates(bench: &Bench, config: &ReactionPointConfig) -> Result<(), TestCa
     Ok(())
 }
 
-/// Applies an operation to the reaction point; answers whether it may have lowered the rate.
+/// Applies an operation to the reaction point; returns whether it may have lowered the rate.
 fn apply(bench: &mut Bench, operation: Operation) -> bool {
     match operation {
         Operation::Notify { psi } => bench.notify(psi),

@@ -44,7 +44,7 @@ impl TryRng for Constant {
     }
 }
 
-/// A sender as its controller sees it. Sequence numbers count in the unit that the test wants.
+/// A sender as its controller sees it. Sequence numbers count in the test's unit.
 pub(crate) struct Sender {
     pub(crate) now: Time,
     pub(crate) snd_una: u64,

@@ -199,7 +199,7 @@ pub(crate) enum Algo {
     NewReno,
     Cubic,
     Dctcp(DctcpConfig),
-    /// DCTCP that answers one crossing of the threshold by one cut.
+    /// DCTCP that reacts to one crossing of the threshold by one cut.
     OneCut(DctcpConfig),
 }
 

@@ -1,6 +1,6 @@
 //! The written data that may have to be sent or resent, in the layout of the wire: consecutive packets,
 //! each behind room for its header. So a packet is sent without a copy, and full packets that leave
-//! together lie in one piece, which segmentation offload wants.
+//! together are contiguous, as segmentation offload requires.
 //!
 //! The layout follows the sender's rule: a packet is filled as long as it has not left.
 

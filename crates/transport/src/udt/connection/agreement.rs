@@ -9,7 +9,7 @@ use super::super::config::MAX_FLOW_WINDOW;
 use super::super::listener::Incoming;
 use super::super::sender::FlowWindow;
 use super::super::wire::{Content, Control, ControlHeader, Dialect, Handshake};
-use super::handshake::{Agreement, Heard, Peering};
+use super::handshake::{Agreement, Outcome, Peering};
 use super::{Config, Connection, Event, Failure, Identity, Number, Packet, Protocol, Transmit};
 
 /// The two endpoints of a connection.
@@ -44,7 +44,7 @@ impl Connection {
                 Protocol::Dcudp(_) => Dialect::Dcudp,
             },
         };
-        connection.establish(now, &Agreement::unasked(peer, None));
+        connection.establish(now, &Agreement::unrequested(peer, None));
         if peer.dialect == Dialect::Dcudp {
             connection.rtt.begin(rtt);
             connection.set_clocks();
@@ -55,20 +55,20 @@ impl Connection {
     /// A handshake arrived.
     pub(super) fn handle_handshake(&mut self, now: Time, handshake: &Handshake) {
         match self.peering.handle(now, &self.config, handshake) {
-            Heard::Nothing => {}
-            Heard::Unbelievable => self.stats.refused.handshakes += 1,
-            Heard::Unexpected => self.stats.refused.wrong_state += 1,
-            Heard::Refused => self.fail(Failure::Refused),
-            Heard::Agreed(agreement) => {
+            Outcome::Nothing => {}
+            Outcome::Invalid => self.stats.refused.handshakes += 1,
+            Outcome::Unexpected => self.stats.refused.wrong_state += 1,
+            Outcome::Refused => self.fail(Failure::Refused),
+            Outcome::Agreed(agreement) => {
                 let dcudp = agreement.peer.dialect == Dialect::Dcudp;
                 // The round trip since the first request: too long where that was lost, never too
                 // short. UDT begins with 100 ms whatever the handshake took.
-                if let Some(at) = agreement.asked_at.filter(|_| dcudp) {
+                if let Some(at) = agreement.requested_at.filter(|_| dcudp) {
                     self.rtt.begin(now.saturating_since(at));
                 }
                 self.establish(now, &agreement);
                 // The server measures its round trip by it.
-                self.packets.keep_alive_due = dcudp && agreement.answer.is_none();
+                self.packets.keep_alive_due = dcudp && agreement.response.is_none();
             }
         }
     }
@@ -91,7 +91,7 @@ impl Connection {
         let without_data = self.dcudp().is_some_and(|dcudp| dcudp.ack_without_data);
         self.receiver.ack.set_without_data(without_data);
         self.set_clocks();
-        self.exp.heard(now, &self.config);
+        self.exp.on_packet(now, &self.config);
         self.exp.restart(now);
         self.events.raise(Event::Connected);
         if matches!(self.config.protocol, Protocol::Dcudp(_)) && !self.peering.speaks_dcudp() {
@@ -113,13 +113,13 @@ impl Connection {
         FlowWindow::new(agreed, first)
     }
 
-    /// The first packet after a server's answer came back: before it a client sends nothing but
+    /// The first packet after a server's response came back: before it a client sends nothing but
     /// handshakes.
-    pub(super) fn measure_answer(&mut self, now: Time) {
+    pub(super) fn measure_response(&mut self, now: Time) {
         if self.rtt.is_measured() || !self.peering.speaks_dcudp() {
             return;
         }
-        if let Some(at) = self.peering.answered_at() {
+        if let Some(at) = self.peering.responded_at() {
             self.rtt.begin(now.saturating_since(at));
             self.set_clocks();
         }

@@ -61,7 +61,7 @@ impl ControlPackets {
         newest.is_none_or(|newest| newest.distance_to(number) > 0)
     }
 
-    /// A full ACK can be believed, and is to be answered.
+    /// A valid full ACK, which requires an ACK2.
     pub(super) fn on_ack(&mut self, number: Number) {
         if self.is_newest_ack(number) {
             self.newest_ack = Some(number);

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Failure {
     /// No response to the handshake came.
-    NoAnswer,
+    NoResponse,
     /// The peer refused: another version or kind of socket, or an impossible packet size.
     Refused,
     /// The peer was silent for too long; this many bytes were not acknowledged.
@@ -25,7 +25,8 @@ pub enum Failure {
 pub enum Event {
     /// Data can flow.
     Connected,
-    /// DCUDP was wanted, but the peer speaks UDT alone: that is spoken, under the fallback's control.
+    /// The endpoint offered DCUDP, but the peer supports UDT alone: UDT is used, under the
+    /// fallback's control.
     Fallback,
     /// The path does not carry ECT: the fallback controls from here on.
     NoEcn,
@@ -45,7 +46,7 @@ pub enum Event {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Events {
     queue: VecDeque<Event>,
-    /// Something was written that Finished has not answered.
+    /// Data were written that no Finished covers.
     unfinished: bool,
 }
 

@@ -20,7 +20,7 @@ pub(super) struct Exp {
     from: Time,
     /// N.
     count: u32,
-    last_heard: Time,
+    last_packet_at: Time,
     /// 4 RTT + RTTVar + SYN.
     one: Span,
     /// The period while data are outstanding, and while none are.
@@ -33,7 +33,7 @@ impl Exp {
         let mut exp = Self {
             from: now,
             count: 1,
-            last_heard: now,
+            last_packet_at: now,
             one: Span::ZERO,
             busy: Span::ZERO,
             idle: Span::ZERO,
@@ -52,8 +52,8 @@ impl Exp {
         let period = self.one.saturating_mul(u64::from(self.count));
         let period = period.min(MAX_EXP);
         self.busy = period.max(config.exp_floor);
-        // A peer's keep-alive sets our timer anew: who was not answered waits longer, or the other
-        // would never come to speak.
+        // A peer's keep-alive restarts our timer. The endpoint without a response therefore waits
+        // longer, or the other would never send its own.
         self.idle = period.max(config.keep_alive * u64::from(self.count.min(2)));
         assert!(
             self.busy.min(self.idle) > Span::ZERO,
@@ -62,8 +62,8 @@ impl Exp {
     }
 
     /// The peer sent something.
-    pub(super) fn heard(&mut self, now: Time, config: &Config) {
-        self.last_heard = now;
+    pub(super) fn on_packet(&mut self, now: Time, config: &Config) {
+        self.last_packet_at = now;
         if self.count != 1 {
             self.count = 1;
             self.refresh(config);
@@ -110,7 +110,7 @@ impl Exp {
     }
 
     pub(super) fn is_hopeless(&self, now: Time, config: &Config) -> bool {
-        let silence = now.saturating_since(self.last_heard);
+        let silence = now.saturating_since(self.last_packet_at);
         self.count > config.max_exp && silence >= config.min_silence
     }
 }

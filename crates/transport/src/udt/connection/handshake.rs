@@ -2,8 +2,8 @@
 //! returns the server's cookie and is accepted. Two endpoints of a rendezvous send 0 until they receive
 //! the other's, then -1 until they receive that, then -2.
 //!
-//! Every repeat is answered. Nothing is believed that does not repeat our own random first number or
-//! come for our own random socket. The client's round trip is measured; the server's by the
+//! Every repeat has a response. A handshake is refused that neither repeats our own random first
+//! number nor is for our own random socket. The client's round trip is measured; the server's by the
 //! keep-alive that a DCUDP client sends immediately after. Leaves out: a change of the peer's
 //! address.
 
@@ -25,7 +25,7 @@ pub struct Identity {
 
 /// An endpoint that has no peer yet.
 #[derive(Debug, Clone, Copy)]
-struct Asking {
+struct Requesting {
     kind: HandshakeKind,
     cookie: u32,
     rendezvous: bool,
@@ -35,25 +35,25 @@ struct Asking {
     /// When it is given up.
     until: Time,
     /// When the present kind left first.
-    asked_at: Option<Time>,
+    requested_at: Option<Time>,
 }
 
-impl Asking {
-    fn ask(&mut self, now: Time, kind: HandshakeKind) {
+impl Requesting {
+    fn request(&mut self, now: Time, kind: HandshakeKind) {
         self.kind = kind;
         self.send_at = now;
-        self.asked_at = None;
+        self.requested_at = None;
     }
 }
 
 /// The state of the handshake that an established connection keeps.
 #[derive(Debug, Clone, Copy)]
-struct Answering {
+struct Responding {
     /// The response to a repeated handshake; a client has none.
-    answer: Option<HandshakeKind>,
+    response: Option<HandshakeKind>,
     due: bool,
-    /// When the answer left, until it was left twice or a packet came back.
-    answered_at: Option<Time>,
+    /// The time of the response, until it was sent twice or a packet came back.
+    responded_at: Option<Time>,
     sent: u32,
 }
 
@@ -61,11 +61,11 @@ struct Answering {
 #[derive(Debug, Clone, Copy)]
 enum State {
     /// It requests a peer.
-    Asking(Asking),
+    Requesting(Requesting),
     /// A server that is being made.
-    Answering,
+    Responding,
     /// There is a peer.
-    Established(Answering),
+    Established(Responding),
     /// It failed.
     Failed,
 }
@@ -75,32 +75,32 @@ enum State {
 pub(super) struct Agreement {
     pub(super) peer: Incoming,
     /// The response to a repeated handshake; a client has none.
-    pub(super) answer: Option<HandshakeKind>,
+    pub(super) response: Option<HandshakeKind>,
     /// Whether that leaves immediately.
-    pub(super) answer_due: bool,
+    pub(super) response_due: bool,
     /// The time of the first request to which the peer responded, where that is certain.
-    pub(super) asked_at: Option<Time>,
+    pub(super) requested_at: Option<Time>,
 }
 
 impl Agreement {
     /// The response of a server, or none, without a request.
-    pub(super) fn unasked(peer: Incoming, answer: Option<HandshakeKind>) -> Self {
+    pub(super) fn unrequested(peer: Incoming, response: Option<HandshakeKind>) -> Self {
         Self {
             peer,
-            answer,
-            answer_due: answer.is_some(),
-            asked_at: None,
+            response,
+            response_due: response.is_some(),
+            requested_at: None,
         }
     }
 }
 
 /// The result of an arrived handshake.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Heard {
+pub(super) enum Outcome {
     /// It was taken in.
     Nothing,
-    /// It cannot be believed.
-    Unbelievable,
+    /// It is invalid.
+    Invalid,
     /// None is expected.
     Unexpected,
     /// The server refuses the connection.
@@ -120,16 +120,16 @@ pub(super) struct Peering {
 
 impl Peering {
     pub(super) fn client(now: Time, config: &Config, own: Identity) -> Self {
-        Self::new(own, Self::ask(now, config, HandshakeKind::Request))
+        Self::new(own, Self::request(now, config, HandshakeKind::Request))
     }
 
     pub(super) fn rendezvous(now: Time, config: &Config, own: Identity) -> Self {
-        Self::new(own, Self::ask(now, config, HandshakeKind::Rendezvous))
+        Self::new(own, Self::request(now, config, HandshakeKind::Rendezvous))
     }
 
     /// The agreement follows immediately.
     pub(super) fn server(own: Identity) -> Self {
-        Self::new(own, State::Answering)
+        Self::new(own, State::Responding)
     }
 
     fn new(own: Identity, state: State) -> Self {
@@ -146,15 +146,15 @@ impl Peering {
         }
     }
 
-    fn ask(now: Time, config: &Config, kind: HandshakeKind) -> State {
-        State::Asking(Asking {
+    fn request(now: Time, config: &Config, kind: HandshakeKind) -> State {
+        State::Requesting(Requesting {
             kind,
             cookie: 0,
             rendezvous: kind == HandshakeKind::Rendezvous,
             send_at: now,
             due: false,
             until: now.saturating_add(config.connect_timeout),
-            asked_at: None,
+            requested_at: None,
         })
     }
 
@@ -178,7 +178,7 @@ impl Peering {
     }
 
     pub(super) const fn is_connecting(&self) -> bool {
-        matches!(self.state, State::Asking(_))
+        matches!(self.state, State::Requesting(_))
     }
 
     #[inline]
@@ -199,151 +199,153 @@ impl Peering {
         assert!(!self.is_established(), "a connection has one peer");
         self.dialect = agreement.peer.dialect;
         self.peer_socket = agreement.peer.socket;
-        self.state = State::Established(Answering {
-            answer: agreement.answer,
-            due: agreement.answer_due,
-            answered_at: None,
+        self.state = State::Established(Responding {
+            response: agreement.response,
+            due: agreement.response_due,
+            responded_at: None,
             sent: 0,
         });
     }
 
     /// A handshake arrived.
-    pub(super) fn handle(&mut self, now: Time, config: &Config, handshake: &Handshake) -> Heard {
+    pub(super) fn handle(&mut self, now: Time, config: &Config, handshake: &Handshake) -> Outcome {
         match self.state {
-            State::Asking(asking) if asking.rendezvous => self.meet(now, config, asking, handshake),
-            State::Asking(asking) => self.hear_server(now, config, asking, handshake),
-            State::Established(answering) => self.hear_again(config, answering, handshake),
-            State::Answering | State::Failed => Heard::Unexpected,
+            State::Requesting(requesting) if requesting.rendezvous => {
+                self.on_rendezvous(now, config, requesting, handshake)
+            }
+            State::Requesting(requesting) => self.on_server(now, config, requesting, handshake),
+            State::Established(responding) => self.on_repeat(config, responding, handshake),
+            State::Responding | State::Failed => Outcome::Unexpected,
         }
     }
 
-    fn hear_server(
+    fn on_server(
         &mut self,
         now: Time,
         config: &Config,
-        mut asking: Asking,
+        mut requesting: Requesting,
         handshake: &Handshake,
-    ) -> Heard {
+    ) -> Outcome {
         // The library's check, and ours: a server repeats our first number, whatever else it sends.
         if handshake.first != self.own.first {
-            return Heard::Unbelievable;
+            return Outcome::Invalid;
         }
         match handshake.kind {
-            HandshakeKind::Request if asking.kind == HandshakeKind::Request => {
-                asking.cookie = handshake.cookie;
-                asking.ask(now, HandshakeKind::Response);
-                self.state = State::Asking(asking);
-                Heard::Nothing
+            HandshakeKind::Request if requesting.kind == HandshakeKind::Request => {
+                requesting.cookie = handshake.cookie;
+                requesting.request(now, HandshakeKind::Response);
+                self.state = State::Requesting(requesting);
+                Outcome::Nothing
             }
-            HandshakeKind::Response if asking.kind == HandshakeKind::Response => {
+            HandshakeKind::Response if requesting.kind == HandshakeKind::Response => {
                 if !is_possible(config, handshake) || handshake.packet_size > config.packet_size {
-                    return Heard::Unbelievable;
+                    return Outcome::Invalid;
                 }
-                let answered = Extension::Answer {
+                let expected = Extension::Answer {
                     socket: handshake.socket,
                 };
-                Heard::Agreed(Agreement {
-                    peer: agreed(config, handshake, answered),
-                    answer: None,
-                    answer_due: false,
-                    asked_at: asking.asked_at,
+                Outcome::Agreed(Agreement {
+                    peer: agreed(config, handshake, expected),
+                    response: None,
+                    response_due: false,
+                    requested_at: requesting.requested_at,
                 })
             }
-            HandshakeKind::Refused => Heard::Refused,
-            _ => Heard::Unbelievable,
+            HandshakeKind::Refused => Outcome::Refused,
+            _ => Outcome::Invalid,
         }
     }
 
-    fn meet(
+    fn on_rendezvous(
         &mut self,
         now: Time,
         config: &Config,
-        mut asking: Asking,
+        mut requesting: Requesting,
         handshake: &Handshake,
-    ) -> Heard {
+    ) -> Outcome {
         let regular = matches!(
             handshake.kind,
             HandshakeKind::Request | HandshakeKind::Refused
         );
         // Our own handshake, sent back, is no peer's.
         if regular || !is_possible(config, handshake) || handshake.socket == self.own.socket {
-            return Heard::Unbelievable;
+            return Outcome::Invalid;
         }
         self.peer_socket = handshake.socket;
-        let heard_nothing = HandshakeKind::Rendezvous;
-        if asking.kind == heard_nothing || handshake.kind == heard_nothing {
-            asking.ask(now, HandshakeKind::Response);
-            self.state = State::Asking(asking);
-            return Heard::Nothing;
+        let first = HandshakeKind::Rendezvous;
+        if requesting.kind == first || handshake.kind == first {
+            requesting.request(now, HandshakeKind::Response);
+            self.state = State::Requesting(requesting);
+            return Outcome::Nothing;
         }
         let offered = Extension::Offer {
             socket: handshake.socket,
         };
         let last = handshake.kind == HandshakeKind::RendezvousDone;
-        Heard::Agreed(Agreement {
+        Outcome::Agreed(Agreement {
             peer: agreed(config, handshake, offered),
-            answer: Some(HandshakeKind::RendezvousDone),
+            response: Some(HandshakeKind::RendezvousDone),
             // The last one, so that the peer needs not repeat itself.
-            answer_due: !last,
-            // Only -2 answers our -1 for certain: a -1 may have crossed it.
-            asked_at: asking.asked_at.filter(|_| last),
+            response_due: !last,
+            // Only -2 certainly responds to our -1: a -1 may have crossed it.
+            requested_at: requesting.requested_at.filter(|_| last),
         })
     }
 
-    /// A handshake for a connection that is there: the peer has not heard the answer.
-    fn hear_again(
+    /// A handshake for an established connection: the peer has not received the response.
+    fn on_repeat(
         &mut self,
         config: &Config,
-        mut answering: Answering,
+        mut responding: Responding,
         handshake: &Handshake,
-    ) -> Heard {
+    ) -> Outcome {
         let same =
             handshake.socket == self.peer_socket && handshake.socket_kind == config.socket_kind;
         if !same {
-            return Heard::Unbelievable;
+            return Outcome::Invalid;
         }
-        // A repeated answer is no mistake, but needs none in return.
-        if handshake.kind != HandshakeKind::RendezvousDone && answering.answer.is_some() {
-            answering.due = true;
-            self.state = State::Established(answering);
+        // A repeated response is no mistake, but needs none in return.
+        if handshake.kind != HandshakeKind::RendezvousDone && responding.response.is_some() {
+            responding.due = true;
+            self.state = State::Established(responding);
         }
-        Heard::Nothing
+        Outcome::Nothing
     }
 
-    /// When a server's answer left, where it left once.
-    pub(super) fn answered_at(&self) -> Option<Time> {
+    /// The time of a server's response, if it was sent once.
+    pub(super) fn responded_at(&self) -> Option<Time> {
         match self.state {
-            State::Established(Answering {
-                answer: Some(HandshakeKind::Response),
-                answered_at,
+            State::Established(Responding {
+                response: Some(HandshakeKind::Response),
+                responded_at,
                 ..
-            }) => answered_at,
+            }) => responded_at,
             _ => None,
         }
     }
 
-    /// Whether a repeated handshake waits for its answer.
+    /// Whether a response to a repeated handshake is due.
     #[inline]
-    pub(super) const fn is_answer_due(&self) -> bool {
-        matches!(&self.state, State::Established(answering) if answering.due)
+    pub(super) const fn is_response_due(&self) -> bool {
+        matches!(&self.state, State::Established(responding) if responding.due)
     }
 
     /// The handshake that leaves now.
     pub(super) fn poll(&mut self, now: Time, config: &Config) -> Option<Handshake> {
         let (kind, cookie) = match &mut self.state {
-            State::Asking(asking) if asking.due || asking.send_at <= now => {
-                asking.due = false;
-                asking.asked_at = asking.asked_at.or(Some(now));
-                asking.send_at = now.saturating_add(config.handshake_interval);
-                (asking.kind, asking.cookie)
+            State::Requesting(requesting) if requesting.due || requesting.send_at <= now => {
+                requesting.due = false;
+                requesting.requested_at = requesting.requested_at.or(Some(now));
+                requesting.send_at = now.saturating_add(config.handshake_interval);
+                (requesting.kind, requesting.cookie)
             }
-            State::Established(answering) if answering.due => {
-                answering.due = false;
-                answering.sent += 1;
-                answering.answered_at = (answering.sent == 1).then_some(now);
-                let kind = answering
-                    .answer
-                    .expect("an answer is due where there is one");
+            State::Established(responding) if responding.due => {
+                responding.due = false;
+                responding.sent += 1;
+                responding.responded_at = (responding.sent == 1).then_some(now);
+                let kind = responding
+                    .response
+                    .expect("a response is due where there is one");
                 (kind, 0)
             }
             _ => return None,
@@ -364,18 +366,18 @@ impl Peering {
 
     fn extension(&self, kind: HandshakeKind, protocol: &Protocol) -> Option<Extension> {
         let socket = self.own.socket;
-        let answers = matches!(
+        let is_server = matches!(
             self.state,
-            State::Established(Answering {
-                answer: Some(HandshakeKind::Response),
+            State::Established(Responding {
+                response: Some(HandshakeKind::Response),
                 ..
             })
         );
         match protocol {
             Protocol::Udt => None,
-            Protocol::Dcudp(_) if !answers => Some(Extension::Offer { socket }),
+            Protocol::Dcudp(_) if !is_server => Some(Extension::Offer { socket }),
             Protocol::Dcudp(_) => {
-                assert_eq!(kind, HandshakeKind::Response, "a server's only answer");
+                assert_eq!(kind, HandshakeKind::Response, "a server's only response");
                 self.speaks_dcudp().then_some(Extension::Answer { socket })
             }
         }
@@ -384,21 +386,21 @@ impl Peering {
     /// When the handshake needs the clock, or NEVER.
     pub(super) fn wake(&self) -> Time {
         match &self.state {
-            State::Asking(asking) => asking.send_at.min(asking.until),
+            State::Requesting(requesting) => requesting.send_at.min(requesting.until),
             _ => Time::NEVER,
         }
     }
 
     /// The instant of [`Self::wake`] has come; returns whether a response is overdue.
     pub(super) fn on_timer(&mut self, now: Time) -> bool {
-        let State::Asking(asking) = &mut self.state else {
+        let State::Requesting(requesting) = &mut self.state else {
             return false;
         };
-        if asking.send_at <= now {
-            asking.send_at = Time::NEVER;
-            asking.due = true;
+        if requesting.send_at <= now {
+            requesting.send_at = Time::NEVER;
+            requesting.due = true;
         }
-        asking.until <= now
+        requesting.until <= now
     }
 }
 
@@ -411,7 +413,7 @@ fn is_possible(config: &Config, handshake: &Handshake) -> bool {
         && handshake.socket != 0
 }
 
-/// The peer that sent a handshake; with the `dcudp` extension it speaks that dialect.
+/// The peer that sent a handshake; the `dcudp` extension selects that dialect.
 fn agreed(config: &Config, handshake: &Handshake, dcudp: Extension) -> Incoming {
     let both = matches!(config.protocol, Protocol::Dcudp(_)) && handshake.extension == Some(dcudp);
     Incoming {

@@ -17,7 +17,7 @@ use super::super::wire::{
 };
 use super::{Connection, Event};
 
-/// Longer round-trip times are not believed.
+/// Longer round-trip times are ignored.
 const MAX_RTT_US: u32 = 60_000_000;
 
 /// A full ACK.
@@ -33,7 +33,7 @@ struct FullAck {
     index: u64,
 }
 
-/// A full ACK that was believed.
+/// A valid full ACK.
 struct News<'a> {
     ack: &'a FullAck,
     /// Whether no later one has arrived.
@@ -55,7 +55,7 @@ impl Connection {
     ) -> Option<u64> {
         let now = self.clock.advance(now);
         if let ControlBody::Handshake(handshake) = body {
-            // A peer that has not heard of our socket writes to 0.
+            // A peer that has not received our socket id writes to 0.
             if packet.destination == self.socket() || packet.destination == 0 {
                 self.handle_handshake(now, handshake);
             } else {
@@ -92,7 +92,7 @@ impl Connection {
         if fate == Fate::Refused {
             return None;
         }
-        self.note_heard(now);
+        self.note_packet(now);
         if self.peering.speaks_dcudp() {
             if !(ecn.is_capable() | self.watch.not_ect) {
                 self.watch.not_ect = true;
@@ -112,9 +112,9 @@ impl Connection {
     }
 
     /// A packet came that the peer may well have sent.
-    fn note_heard(&mut self, now: Time) {
-        self.measure_answer(now);
-        self.exp.heard(now, &self.config);
+    fn note_packet(&mut self, now: Time) {
+        self.measure_response(now);
+        self.exp.on_packet(now, &self.config);
         if !self.sender.is_outstanding() {
             self.exp.restart(now);
         }
@@ -131,7 +131,7 @@ impl Connection {
         self.receiver.ack.set_congested(now, interval);
     }
 
-    /// Handlers return whether the packet can be believed.
+    /// Handlers return whether the packet is plausible.
     fn handle_control(
         &mut self,
         now: Time,
@@ -189,13 +189,13 @@ impl Connection {
                 )
             }
             Control::ObserveChanged { change } => {
-                let answers = self.control.mode.on_answer(index, change);
-                self.stats.refused.late_changes += u64::from(!answers);
-                answers
+                let is_current = self.control.mode.on_response(index, change);
+                self.stats.refused.late_changes += u64::from(!is_current);
+                is_current
             }
         };
         if believed {
-            self.note_heard(now);
+            self.note_packet(now);
         }
     }
 
@@ -210,7 +210,7 @@ impl Connection {
                 self.stats.refused.duplicate_controls += 1;
                 None
             }
-            Err(Refusal::Unbelievable) => {
+            Err(Refusal::TooFarAhead) => {
                 self.stats.refused.unbelievable_controls += 1;
                 None
             }
@@ -307,7 +307,7 @@ impl Connection {
         }
         self.follow_mode(now);
         if newest && ack.observe {
-            self.control.mode.on_asked(ack.index);
+            self.control.mode.on_requested(ack.index);
         }
     }
 
@@ -346,7 +346,7 @@ impl Connection {
             return true;
         }
         if self.shutdown.is_sent() {
-            // It may not have heard ours.
+            // It may not have received ours.
             self.shutdown
                 .set_due(self.peering.speaks_dcudp() && !answers);
             self.end();

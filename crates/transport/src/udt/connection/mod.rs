@@ -164,8 +164,8 @@ impl Connection {
             first: incoming.first,
         };
         let mut connection = Self::new(config, algorithm, Peering::server(identity), now);
-        let answer = Some(HandshakeKind::Response);
-        connection.establish(now, &Agreement::unasked(*incoming, answer));
+        let response = Some(HandshakeKind::Response);
+        connection.establish(now, &Agreement::unrequested(*incoming, response));
         connection
     }
 
@@ -217,8 +217,8 @@ impl Connection {
         }
     }
 
-    /// The controller for peers that speak UDT alone, and for paths that do not carry ECT. Without one
-    /// a DCUDP endpoint keeps the controller that it has.
+    /// The controller for peers that support UDT alone, and for paths that do not carry ECT. Without
+    /// one a DCUDP endpoint keeps the controller that it has.
     #[must_use]
     pub fn with_fallback(mut self, algorithm: Algorithm) -> Self {
         self.control.set_fallback(algorithm);
@@ -278,8 +278,8 @@ impl Connection {
         self.shutdown.is_closing()
     }
 
-    /// The application has nothing more to send: what it wrote is delivered, as long as the linger time
-    /// allows, then the peer hears of it.
+    /// The application has nothing more to send: its data are delivered, as long as the linger time
+    /// allows, then a shutdown is sent.
     pub fn close(&mut self, now: Time) {
         if self.is_closing() || self.is_over() {
             return;
@@ -292,7 +292,7 @@ impl Connection {
         }
     }
 
-    /// The application gives the connection up: nothing more is delivered, the peer hears of it once.
+    /// The application gives the connection up: nothing more is delivered, one shutdown is sent.
     pub fn abort(&mut self) {
         if self.is_over() {
             return;
@@ -479,7 +479,7 @@ impl Connection {
         }
     }
 
-    /// C, where it is configured. UDT's control wants the path's, which is measured.
+    /// C, where it is configured. UDT's control uses the path's, which is measured.
     fn capacity(&self) -> Option<Rate> {
         self.dcudp()
             .filter(|_| self.control.ecn)

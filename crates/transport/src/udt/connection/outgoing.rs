@@ -24,7 +24,7 @@ impl Connection {
     #[inline]
     pub fn is_quiet(&mut self, now: Time) -> bool {
         self.is_established()
-            && !self.peering.is_answer_due()
+            && !self.peering.is_response_due()
             && !self.has_control(now)
             && self.sender.is_quiet(now, &self.control.algorithm)
     }
@@ -60,7 +60,7 @@ impl Connection {
     #[inline]
     fn has_control(&self, now: Time) -> bool {
         let change = self.peering.speaks_dcudp()
-            && (self.watch.answer.is_some() | self.control.mode.is_due(now));
+            && (self.watch.response.is_some() | self.control.mode.is_due(now));
         change
             | self.receiver.has_report()
             | self.sender.has_drop()
@@ -114,7 +114,7 @@ impl Connection {
     }
 
     fn poll_change(&mut self, now: Time) -> Option<Transmit> {
-        if let Some(change) = self.watch.answer.take() {
+        if let Some(change) = self.watch.response.take() {
             return Some(self.control(now, Half::Receiver, Control::ObserveChanged { change }));
         }
         let change = self.control.mode.poll(now, self.rtt.smoothed())?;
@@ -159,7 +159,7 @@ impl Connection {
             self.exp.restart(now);
         }
         let answers = self.shutdown.has_peer_closed();
-        // The library forgets a connection that it closes; a DCUDP peer answers.
+        // The library forgets a connection that it closes; a DCUDP peer responds.
         let failed = self.peering.has_failed();
         if !failed && (answers || !self.peering.speaks_dcudp()) {
             self.end();
@@ -211,8 +211,8 @@ impl Connection {
             self.config.syn
         };
         let longest = rtt.saturating_mul(u64::from(dcudp.silent_rtts));
-        let unheard_since = self.sender.unheard_since;
-        now > unheard_since
+        let unacknowledged_since = self.sender.unacknowledged_since;
+        now > unacknowledged_since
             .saturating_add(interval)
             .saturating_add(longest)
     }

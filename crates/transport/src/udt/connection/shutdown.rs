@@ -61,7 +61,7 @@ impl Shutdown {
         self.closing.is_some()
     }
 
-    /// Whether a shutdown was sent, which the peer has not answered.
+    /// Whether a shutdown was sent, to which the peer has not responded.
     #[inline]
     pub(super) fn is_sent(&self) -> bool {
         self.closing.is_some_and(|closing| closing.sent)

@@ -18,7 +18,7 @@ impl Connection {
     pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
         let now = self.clock.advance(now);
         if self.peering.on_timer(now) {
-            self.fail(Failure::NoAnswer);
+            self.fail(Failure::NoResponse);
         }
         if !self.is_established() {
             return;
@@ -58,7 +58,7 @@ impl Connection {
     }
 
     /// The round-trip time, or the control that the sender runs, has changed, and with it the periods
-    /// of EXP and NAK. A sender that hears of packets without ECT falls back to UDT's control.
+    /// of EXP and NAK. A sender whose packets arrive without ECT falls back to UDT's control.
     pub(super) fn set_clocks(&mut self) {
         self.exp.learn(&self.rtt, &self.config);
         let udt = !self.peering.speaks_dcudp() || self.watch.not_ect;
@@ -124,7 +124,7 @@ impl Connection {
         if self.shutdown.linger_at() <= now {
             let left = self.sender.unacknowledged();
             self.fail(Failure::Linger(left));
-            // The peer hears of it, once.
+            // The peer gets one shutdown.
             self.shutdown.set_due(true);
         }
     }

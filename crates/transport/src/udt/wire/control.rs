@@ -66,7 +66,7 @@ pub enum Control {
         /// The receiver's measurements.
         report: AckReport,
     },
-    /// An ACK with no more than the next packet expected, which is not answered.
+    /// An ACK with no more than the next packet expected, and without an ACK2.
     LightAck {
         /// The next packet expected.
         next: Number,
@@ -77,12 +77,12 @@ pub enum Control {
     Warning,
     /// The peer closes.
     Shutdown {
-        /// It has heard that we do, and needs no answer. DCUDP only.
+        /// It responds to a shutdown, and needs no response. DCUDP only. DCUDP only.
         answers: bool,
         /// It takes nothing any more: what it has not acknowledged never will be. DCUDP only.
         gone: bool,
     },
-    /// The answer to a full ACK.
+    /// The acknowledgement of a full ACK.
     Ack2 {
         /// The ACK's number.
         number: Number,
@@ -101,9 +101,9 @@ pub enum Control {
         /// The number of changes before it.
         change: u32,
     },
-    /// The answer to it. DCUDP only.
+    /// The response to it. DCUDP only.
     ObserveChanged {
-        /// The change that it answers.
+        /// The number of that change.
         change: u32,
     },
 }

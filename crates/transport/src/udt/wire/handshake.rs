@@ -2,8 +2,8 @@
 //!
 //! The library's server refuses a handshake of any other length. The extension therefore takes the last
 //! three words of the peer's address, which UDT fills for IPv6 alone and does not use. A UDT 4 server
-//! sends the client's words back, with some replaced. So an extension shows who wrote it: only an
-//! [`Extension::Answer`], or the offer of another socket, comes from one who understands. Handshakes
+//! sends the client's words back, with some replaced. So an extension shows its writer: only an
+//! [`Extension::Answer`], or the offer of another socket, comes from an endpoint with DCUDP. Handshakes
 //! have UDT's layout in every dialect.
 
 use super::{Number, WireError, word};
@@ -43,9 +43,10 @@ impl SocketKind {
 pub enum HandshakeKind {
     /// 1: a client's request, or a server's cookie.
     Request,
-    /// -1: a client returns the cookie, a server accepts, or a rendezvous has heard of its peer.
+    /// -1: a client returns the cookie, a server accepts, or a rendezvous has received its peer's
+    /// handshake.
     Response,
-    /// 0: a rendezvous has heard nothing yet.
+    /// 0: a rendezvous has received nothing yet.
     Rendezvous,
     /// -2: the last word of a rendezvous.
     RendezvousDone,
@@ -80,14 +81,14 @@ impl HandshakeKind {
 /// who wrote them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
-    /// Role 1: this socket speaks DCUDP.
+    /// Role 1: this socket supports DCUDP.
     Offer {
         /// The socket that offers.
         socket: u32,
     },
     /// Role 2: so does this one, and the connection will.
     Answer {
-        /// The socket that answers.
+        /// The responding socket.
         socket: u32,
     },
 }

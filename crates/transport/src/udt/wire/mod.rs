@@ -26,7 +26,7 @@ pub const HEADER_BYTES: usize = 16;
 pub const DCUDP_CONTROL_BYTES: usize = 20;
 /// Bytes of an IPv4 and a UDP header, which UDT's packet sizes include.
 pub const IP_UDP_BYTES: u32 = 28;
-/// The UDT version that is spoken.
+/// The UDT version of this implementation.
 pub const VERSION: u32 = 4;
 
 /// The layout of headers, settled by the handshake.

@@ -115,7 +115,7 @@ fn controller(config: &Config, dctcp: bool) -> Algorithm {
     Algorithm::Dctcp(Dctcp::new(control))
 }
 
-/// Everything arrived, everybody knows it, and nothing moves any more.
+/// All data have arrived and are acknowledged, and no event is left.
 fn assert_complete(wire: &mut Wire, sizes: [u64; 2]) {
     for (end, size) in sizes.into_iter().enumerate() {
         assert_eq!(wire.endpoints[1 - end].delivered(), size);
@@ -203,7 +203,7 @@ proptest! {
         wire.batching = batching;
         wire.endpoints[0].open(ms(0));
         for (end, size) in sizes.into_iter().enumerate() {
-            // The application writes in two pieces.
+            // The application writes twice.
             wire.endpoints[end].write(size / 3);
             wire.endpoints[end].write(size - size / 3);
             wire.endpoints[end].close();

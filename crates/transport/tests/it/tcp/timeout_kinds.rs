@@ -172,8 +172,8 @@ fn a_lost_fast_retransmission() {
 
 #[test]
 fn a_hole_whose_retransmission_was_lost_after_an_earlier_one_was_filled() {
-    // Two holes; both are repeated, the second in vain. SND.UNA moves to it after that (SACK, whose
-    // rescue is lost too) or with that (NewReno).
+    // Two holes; both are repeated, the second needlessly. SND.UNA moves to it after that (SACK,
+    // whose rescue is lost too) or with that (NewReno).
     for (recovery, times) in [(Recovery::NewReno, 2), (Recovery::Sack, 3)] {
         let mut left = times;
         let reports = timeouts(&window(12, recovery), 12_000, move |packet| {
@@ -197,7 +197,7 @@ fn reno_does_not_repeat_the_second_hole() {
 
 #[test]
 fn a_lost_rescue() {
-    // SACK: the head is repeated, then the tail by the rescue, in vain.
+    // SACK: the head is repeated, then the tail by the rescue, needlessly.
     let mut left = 2;
     let reports = timeouts(&window(8, Recovery::Sack), 8000, move |packet| {
         let tail = packet.seq() == 7000 && packet.sent.segment.payload > 0 && left > 0;

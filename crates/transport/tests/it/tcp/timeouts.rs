@@ -323,7 +323,7 @@ fn a_lost_syn_without_timestamps_leaves_three_seconds() {
     let mut wire = Wire::symmetric(&config, outage(0, 1));
     wire.endpoints[0].open(ms(0));
     wire.run(ms(1050));
-    // The SYN that was sent twice gives no sample, whichever of the two was answered.
+    // The SYN that was sent twice gives no sample, whichever of the two the SYN-ACK acknowledges.
     assert!(wire.endpoints[0].is_established());
     assert_eq!(wire.endpoints[0].smoothed_rtt(), None);
     wire.endpoints[0].write(1000);

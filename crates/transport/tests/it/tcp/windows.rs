@@ -158,7 +158,7 @@ fn a_slow_reader_opens_the_window_in_large_steps() {
     assert_eq!(wire.endpoints[1].read(999), 999);
     wire.run(ms(60));
     assert_eq!(wire.record.len(), sent, "999 B are a silly window");
-    // The answer to a probe does not offer it either.
+    // The response to a probe does not offer it either.
     wire.run(ms(300));
     let answer = wire.record.last().expect("a probe was answered");
     assert_eq!((answer.from, answer.sent.segment.window), (1, 0));

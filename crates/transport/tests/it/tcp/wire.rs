@@ -385,7 +385,7 @@ pub(crate) fn ack(at: Time, next: u64, flags: Flags) -> Segment {
     }
 }
 
-/// A receiver alone: what it answers to segments made by hand.
+/// A receiver alone: its response to segments made by hand.
 pub(crate) struct Receiver {
     pub(crate) connection: Connection,
     rng: SplitMix,

@@ -136,7 +136,7 @@ fn nobody_answers() {
     let mut net = Net::client_server(1, Path::default(), &udt_config(), &udt_config());
     net.dark = true;
     net.run(SECOND * 4);
-    assert_eq!(net.a.events, [Event::Failed(Failure::NoAnswer)]);
+    assert_eq!(net.a.events, [Event::Failed(Failure::NoResponse)]);
 }
 
 #[test]
@@ -289,20 +289,20 @@ fn a_dcudp_shutdown_is_repeated_until_it_is_answered() {
     let now = hand.now;
     hand.connection.close(now);
     assert_eq!(hand.controls(), [shutdown(false)]);
-    // Not heard: again at EXP, as data would be, not when a keep-alive would. 4 x 100 + 50 + 10,000 us,
-    // then twice that.
+    // Not received: again at EXP, as data would be, not when a keep-alive would. 4 x 100 + 50 + 10,000
+    // us, then twice that.
     for us in [10_450, 31_350] {
         assert_eq!(hand.timer_us(), us);
         assert_eq!(hand.go(us).controls(), [shutdown(false)]);
     }
     assert_eq!(hand.events(), []);
-    // The peer closes too, and cannot know that we have heard.
+    // The peer closes too, and has no proof that ours arrived.
     hand.control(shutdown(false));
     assert_eq!(hand.controls(), [shutdown(true)]);
     assert_eq!(hand.events(), [Event::PeerClosed, Event::Closed]);
     hand.control(shutdown(false));
     assert_eq!(hand.controls(), [shutdown(true)]);
-    // Now it knows.
+    // Now it has.
     hand.control(shutdown(true));
     assert_eq!(hand.controls(), []);
     assert_eq!(hand.connection.poll_timeout(), None);
@@ -333,9 +333,9 @@ fn a_udt_end_that_closes_first_acknowledges_what_arrived() {
     let now = hand.now;
     hand.connection.close(now);
     // The full ACK would have been due in 10 ms; after its shutdown the end is gone.
-    let words = hand.controls();
-    assert_eq!(hand::said(&words[0]), (0, 101, 8192));
-    assert_eq!(words[1..], [shutdown(false)]);
+    let controls = hand.controls();
+    assert_eq!(hand::ack_content(&controls[0]), (0, 101, 8192));
+    assert_eq!(controls[1..], [shutdown(false)]);
     assert_eq!(hand.events(), [Event::Closed]);
     // Nothing unsaid, no ACK.
     let mut hand = Hand::new(&hand::udt());

@@ -217,6 +217,16 @@ fn a_trend_needs_two_values() {
     let _ = rule(1, ExitReading::Default);
 }
 
+/// The quantities of the exit conditions.
+struct Trends {
+    /// P_ecn.
+    ecn: f64,
+    /// P_RTT.
+    rtt: f64,
+    /// Whether the latest p_ecn is 0.
+    unmarked: bool,
+}
+
 /// The whole history, and the conditions as fractions of it.
 #[derive(Default)]
 struct History {
@@ -230,8 +240,8 @@ impl History {
         falling as f64 / (values.len() - 1) as f64
     }
 
-    /// P_ecn, P_RTT and the latest p_ecn = 0, once both windows are full.
-    fn trends(&self, k: usize) -> Option<(f64, f64, bool)> {
+    /// The trends, once both windows are full.
+    fn trends(&self, k: usize) -> Option<Trends> {
         let fractions: Vec<usize> = self
             .packets
             .chunks_exact(k)
@@ -245,7 +255,11 @@ impl History {
             .iter()
             .map(|&ns| (ns / 1000) as usize)
             .collect();
-        Some((Self::share(ecn), Self::share(&rtts), ecn[k - 1] == 0))
+        Some(Trends {
+            ecn: Self::share(ecn),
+            rtt: Self::share(&rtts),
+            unmarked: ecn[k - 1] == 0,
+        })
     }
 }
 
@@ -273,7 +287,7 @@ proptest! {
             } else {
                 rule.on_rtt(Span::from_ns(ns));
                 history.rtts.push(ns);
-                if let Some((ecn, rtt, true)) = history.trends(k) {
+                if let Some(Trends { ecn, rtt, unmarked: true }) = history.trends(k) {
                     let first = if printed {
                         ecn < 0.5 && rtt < 0.2
                     } else {

@@ -69,7 +69,7 @@ pub(crate) fn number(word: u32) -> Number {
     Number::from_word(word)
 }
 
-/// The peer's answer to a request of ours.
+/// The peer's response to a request of ours.
 pub(crate) fn response(config: &Config, kind: HandshakeKind) -> Handshake {
     let dcudp = matches!(config.protocol, Protocol::Dcudp(_));
     Handshake {
@@ -362,7 +362,7 @@ pub(crate) fn messages(config: Config) -> Config {
 }
 
 /// The content of a full ACK: its number, the next packet expected, free packets.
-pub(crate) fn said(control: &Control) -> (u32, u32, u32) {
+pub(crate) fn ack_content(control: &Control) -> (u32, u32, u32) {
     match control {
         Control::Ack {
             number,

@@ -3,7 +3,7 @@
 use incastle_transport::udt::wire::{
     ControlBody, Dialect, Extension, Handshake, HandshakeKind, SocketKind, write,
 };
-use incastle_transport::udt::{Answer, Connection, Event, Identity, Listener, PeerAddress};
+use incastle_transport::udt::{Connection, Event, Identity, Listener, PeerAddress, Response};
 use incastle_units::{Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -27,7 +27,7 @@ fn impossible_answers_to_a_handshake_have_no_effect() {
         kind: HandshakeKind::Refused,
         ..stranger
     });
-    // An answer before the cookie.
+    // A response before the cookie.
     let answer = response(&config, HandshakeKind::Response);
     hand.handshake(&answer);
     assert_eq!(hand.connection.stats().refused.handshakes, 3);
@@ -93,7 +93,7 @@ fn request(kind: HandshakeKind, cookie: u32) -> Handshake {
 fn cookie(listener: &Listener, now: Time, peer: PeerAddress) -> u32 {
     let asked = request(HandshakeKind::Request, 0);
     match listener.handle(now, peer, &handshake_packet(0), &asked) {
-        Answer::Reply(packet, handshake) => {
+        Response::Reply(packet, handshake) => {
             assert_eq!(packet.destination, PEER);
             assert_eq!(handshake.kind, HandshakeKind::Request);
             handshake.cookie
@@ -111,7 +111,7 @@ fn a_cookie_is_good_for_one_address_port_time_and_connection() {
     let answer = |listener: &Listener, now, peer, back: &Handshake| {
         listener.handle(now, peer, &handshake_packet(0), back)
     };
-    let accepted = |answer: Answer| matches!(answer, Answer::Accept(_));
+    let accepted = |response: Response| matches!(response, Response::Accept(_));
     assert!(accepted(answer(&listener, now, CLIENT, &back)));
     assert!(accepted(answer(
         &listener,
@@ -130,25 +130,28 @@ fn a_cookie_is_good_for_one_address_port_time_and_connection() {
     };
     assert_eq!(
         answer(&listener, now + Span::from_secs(120), CLIENT, &back),
-        Answer::Ignore
+        Response::Ignore
     );
-    assert_eq!(answer(&listener, now, elsewhere, &back), Answer::Ignore);
-    assert_eq!(answer(&listener, now, other_port, &back), Answer::Ignore);
+    assert_eq!(answer(&listener, now, elsewhere, &back), Response::Ignore);
+    assert_eq!(answer(&listener, now, other_port, &back), Response::Ignore);
     let other_socket = Handshake { socket: 10, ..back };
     assert_eq!(
         answer(&listener, now, CLIENT, &other_socket),
-        Answer::Ignore
+        Response::Ignore
     );
     let other_first = Handshake {
         first: number(5),
         ..back
     };
-    assert_eq!(answer(&listener, now, CLIENT, &other_first), Answer::Ignore);
+    assert_eq!(
+        answer(&listener, now, CLIENT, &other_first),
+        Response::Ignore
+    );
     let other_key = Listener::new(&udt(), [0; 16]);
-    assert_eq!(answer(&other_key, now, CLIENT, &back), Answer::Ignore);
+    assert_eq!(answer(&other_key, now, CLIENT, &back), Response::Ignore);
     // Guessed.
     let guessed = Handshake { cookie: 0, ..back };
-    assert_eq!(answer(&listener, now, CLIENT, &guessed), Answer::Ignore);
+    assert_eq!(answer(&listener, now, CLIENT, &guessed), Response::Ignore);
 }
 
 #[test]
@@ -180,14 +183,14 @@ fn a_listener_refuses_tiny_packets_and_impossible_windows() {
         },
     ] {
         match listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &impossible) {
-            Answer::Reply(_, refusal) => assert_eq!(refusal.kind, HandshakeKind::Refused),
+            Response::Reply(_, refusal) => assert_eq!(refusal.kind, HandshakeKind::Refused),
             other => panic!("a refusal, not {other:?}"),
         }
     }
     let known = handshake_packet(55);
     assert_eq!(
         listener.handle(Time::ZERO, CLIENT, &known, &back),
-        Answer::Ignore
+        Response::Ignore
     );
 }
 
@@ -211,7 +214,7 @@ fn nothing_is_amplified_before_the_cookie_returns() {
             let body = ControlBody::Handshake(&asked);
             write(&handshake_packet(0), body, &[], Dialect::Udt, &mut inward);
             let answer = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &asked);
-            if let Answer::Reply(packet, reply) = answer {
+            if let Response::Reply(packet, reply) = answer {
                 let mut outward = Vec::new();
                 write(
                     &packet,
@@ -242,7 +245,7 @@ fn a_flood_of_requests_leaves_nothing_behind() {
         cookie(&listener, Time::ZERO, CLIENT),
     );
     let answer = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &back);
-    assert!(matches!(answer, Answer::Accept(_)));
+    assert!(matches!(answer, Response::Accept(_)));
 }
 
 /// The response of a DCUDP server to a client with or without an offer.
@@ -263,7 +266,7 @@ fn a_server_answers_an_offer_and_nothing_else() {
             ..request(HandshakeKind::Response, cookie)
         };
         let accepted = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &back);
-        let Answer::Accept(incoming) = accepted else {
+        let Response::Accept(incoming) = accepted else {
             panic!("accepted, not {accepted:?}");
         };
         let law = crate::udt::net::law(&config);

@@ -34,7 +34,7 @@ fn acks(hand: &mut Hand) -> Vec<(bool, bool)> {
     hand.headers().0.into_iter().filter_map(echo).collect()
 }
 
-/// Answers the newest ACK.
+/// Acknowledges the newest ACK.
 fn ack2(hand: &mut Hand) {
     let own = hand.connection.stats().acks_sent as u32 - 1;
     hand.control(Control::Ack2 {

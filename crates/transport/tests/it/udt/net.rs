@@ -9,7 +9,7 @@ use incastle_congestion::{
 };
 use incastle_transport::udt::wire::{Dialect, View, parse};
 use incastle_transport::udt::{
-    Answer, ByteConnection, Config, Connection, Event, Identity, Listener, Number, PeerAddress,
+    ByteConnection, Config, Connection, Event, Identity, Listener, Number, PeerAddress, Response,
 };
 use incastle_units::{Bytes, Ecn, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -373,21 +373,21 @@ impl Net {
         }
         let listener = end.listener.as_ref().expect("a listener");
         match listener.handle(now, CLIENT, &packet, &handshake) {
-            Answer::Reply(packet, handshake) => {
+            Response::Reply(packet, handshake) => {
                 let mut out = Vec::new();
                 let body = incastle_transport::udt::wire::ControlBody::Handshake(&handshake);
                 incastle_transport::udt::wire::write(&packet, body, &[], Dialect::Udt, &mut out);
                 assert!(out.len() <= datagram.len(), "no amplification");
                 self.send(side, out, Ecn::NotEct);
             }
-            Answer::Accept(incoming) => {
+            Response::Accept(incoming) => {
                 let config = end.config;
                 end.accepted = Some(incoming.socket());
                 let core = Connection::server(&config, law(&config), end.identity, &incoming, now);
                 end.connection = Some(bytes(core.with_fallback(udt_law(&config))));
                 end.events.clear();
             }
-            Answer::Ignore => {}
+            Response::Ignore => {}
         }
     }
 

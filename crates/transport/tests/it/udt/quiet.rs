@@ -34,7 +34,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// One of the two ends.
+/// One of the two endpoints.
 struct Endpoint {
     hand: Hand,
     asks: bool,

@@ -12,7 +12,7 @@ use incastle_units::{Ecn, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
-use super::hand::{Hand, ack, ack_with, dcudp, number, said, udt};
+use super::hand::{Hand, ack, ack_content, ack_with, dcudp, number, udt};
 use super::net::mbit;
 
 const FULL: u64 = 1456;
@@ -27,13 +27,13 @@ fn a_full_ack_leaves_every_syn_and_again_after_two_round_trips() {
     assert_eq!(hand.timer_us(), 10_000);
     hand.go(10_000);
     let acks = hand.controls();
-    assert_eq!(said(&acks[0]), (0, 103, 8192));
+    assert_eq!(ack_content(&acks[0]), (0, 103, 8192));
     assert_eq!(acks.len(), 1);
     // Not again before 2 RTT = 200 ms; then with a new number.
     for us in (20_000..=200_000).step_by(10_000) {
         assert_eq!(hand.go(us).controls(), [], "at {us}");
     }
-    assert_eq!(said(&hand.go(210_000).controls()[0]), (1, 103, 8192));
+    assert_eq!(ack_content(&hand.go(210_000).controls()[0]), (1, 103, 8192));
     // The ACK2 confirms it: nothing more to report.
     let ack2 = Control::Ack2 { number: number(1) };
     hand.go(215_000).control(ack2);
@@ -50,7 +50,7 @@ fn a_full_ack_leaves_every_syn_and_again_after_two_round_trips() {
     assert_eq!(hand.connection.smoothed_rtt(), rtt);
     // New data: at the next SYN.
     hand.go(601_000).arrive(103, Ecn::NotEct);
-    assert_eq!(said(&hand.go(610_000).controls()[0]), (2, 104, 8192));
+    assert_eq!(ack_content(&hand.go(610_000).controls()[0]), (2, 104, 8192));
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn a_light_ack_leaves_every_64_packets() {
     }
     let light = Control::LightAck { next: number(228) };
     assert_eq!(hand.controls(), [light]);
-    assert_eq!(said(&hand.go(10_000).controls()[0]).1, 228);
+    assert_eq!(ack_content(&hand.go(10_000).controls()[0]).1, 228);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn dcudp_has_no_nak_timer_until_a_packet_comes_without_ect() {
     assert_eq!(reported(hand.go(1_200)), [101]);
     hand.arrive(101, Ecn::Ect0);
     hand.go(2_000);
-    // The sender hears of it, and falls back: 4 x 100 + 50 + 10,000 us.
+    // The sender is notified, and falls back: 4 x 100 + 50 + 10,000 us.
     hand.arrive(103, Ecn::NotEct);
     hand.arrive(105, Ecn::NotEct);
     hand.poll();
@@ -294,23 +294,23 @@ fn a_full_buffer_is_told_and_its_opening_too() {
         hand.arrive(sequence, Ecn::NotEct);
     }
     assert_eq!(hand.connection.stats().refused.beyond_buffer, 1);
-    assert_eq!(said(&hand.go(10_000).controls()[0]), (0, 102, 0));
+    assert_eq!(ack_content(&hand.go(10_000).controls()[0]), (0, 102, 0));
     let ack2 = Control::Ack2 { number: number(0) };
     hand.control(ack2);
     assert_eq!(hand.go(20_000).controls(), []);
     // The application takes one packet: reported immediately, and again until it is confirmed.
     let now = hand.now;
     hand.connection.consume(now, 1);
-    assert_eq!(said(&hand.controls()[0]), (1, 102, 1));
-    let mut said_again = 0;
+    assert_eq!(ack_content(&hand.controls()[0]), (1, 102, 1));
+    let mut repeats = 0;
     for us in (30_000..=400_000).step_by(10_000) {
         let acks = hand.go(us).controls();
-        said_again += acks
+        repeats += acks
             .iter()
             .filter(|control| matches!(control, Control::Ack { .. }))
             .count();
     }
-    assert!(said_again >= 1);
+    assert!(repeats >= 1);
 }
 
 #[test]

@@ -339,7 +339,7 @@ fn every_mistake_has_its_error() {
     assert_eq!(udt(&[0x8007_0000, 0, 0, 0, 5, 4]), WireError::Drop(5, 4));
     let unknown = |kind, subtype| WireError::Unknown { kind, subtype };
     assert_eq!(udt(&[0x8008_0001, 0, 0, 0]), unknown(8, 1));
-    // A plain peer knows nothing of OBS-change.
+    // Without DCUDP a peer has no OBS-change.
     assert_eq!(udt(&[0xFFFF_0001, 0, 0, 0]), unknown(0x7FFF, 1));
     // Loss lists: none, half a range, two openings, backwards, half a word.
     for list in [

@@ -172,7 +172,7 @@ impl World {
         if let Some(at) = self.fate.death
             && at <= now
             && self.net.b.connection.is_some()
-            && !self.net.b.has(Event::Failed(Failure::NoAnswer))
+            && !self.net.b.has(Event::Failed(Failure::NoResponse))
         {
             self.fate.death = None;
             self.net.b.die_and_listen();
