@@ -156,7 +156,7 @@ fn choice_row(choice: &Choice) -> String {
     format!(
         "| `{}` | {} | {default} | {} |",
         choice.key,
-        cell(&words.join("; ")),
+        cell(&words.join("<br>")), // a list: a cell has no lines
         cell(&choice.about)
     )
 }
