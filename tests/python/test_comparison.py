@@ -6,6 +6,7 @@ import csv
 import json
 import math
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -294,7 +295,9 @@ def test_the_page_marks_the_best(runs: Observations) -> None:
     assert (kinds["DCTCP"], kinds["CUBIC"], kinds["D2TCP"]) == ("best", "", "none")
     figure = next(one for one in PAPER.figures if one.grid is not None)
     content = report.PaperReport(PAPER, (figure,), [], runs, [])
-    page = report._page([content], Length.DEFAULT, {(PAPER.name, figure.number): Shown("", grid)})
+    content = replace(content, paper=replace(PAPER, figures=(figure, figure)))  # no conclusion
+    images = {(PAPER.name, figure.number): Shown("", grid)}
+    page = report._pages([content], Length.DEFAULT, images)["comparison.html"]
     html = page.partition('<table class="grid">')[2].partition("</table>")[0]
     assert '<span class="best">20</span>' in html
     assert html.count("<tr>") == len(grid.rows) + 1
@@ -396,7 +399,7 @@ def test_no_number_changes_unnoticed(tmp_path: Path) -> None:
     assert found.keys() == expected.keys()
     for name, was in expected.items():
         assert found[name] == pytest.approx(was, rel=1e-9), name
-    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    page = (tmp_path / "report" / "comparison.html").read_text(encoding="utf-8")
     assert '<table class="grid">' in page
     assert "What this leaves out" in page
     assert "first every claim" not in page

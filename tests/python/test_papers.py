@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import re
 from statistics import fmean
 from typing import TYPE_CHECKING
 
@@ -228,9 +229,18 @@ def test_every_paper_has_the_facts_that_its_reasons_name(paper: Paper) -> None:
 
 
 @every
+def test_every_paper_has_a_conclusion_of_three_sentences_from_facts(paper: Paper) -> None:
+    made = observations(paper, Length.DEFAULT, MADE_UP[paper.name])
+    facts = paper.facts["conclusion"](made) | {"claims": 2, "hold": 1, "fail": 1}
+    text = paper.about()["conclusion"]
+    assert "{" not in text.format_map(facts)
+    assert len(re.findall(r"\.(?=\s)", re.sub(r"{\w+}", "1", text))) == 3
+
+
+@every
 def test_every_paper_has_facts_for_its_claims_and_figures_only(paper: Paper) -> None:
     shown = {figure.number for figure in paper.figures} | set(paper.measures)
-    assert paper.facts.keys() <= shown
+    assert paper.facts.keys() <= shown | {"conclusion"}
 
 
 @every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import html
 import json
 import pickle
 import re
@@ -121,7 +122,8 @@ def test_the_report_has_every_figure_claim_and_run(
 ) -> None:
     out = tmp_path / "report"
     quick(out)
-    page = (out / "index.html").read_text(encoding="utf-8")
+    first = (out / "index.html").read_text(encoding="utf-8")
+    page = (out / f"{NAME}.html").read_text(encoding="utf-8")
     entries = json.loads((out / "claims.json").read_text(encoding="utf-8"))
     known = claims.load(PAPER.folder / "claims.toml")
     assert [entry["id"] for entry in entries] == [claim.id for claim in known]
@@ -129,6 +131,8 @@ def test_the_report_has_every_figure_claim_and_run(
         assert set(FIELDS) <= entry.keys()
         assert entry["verdict"] in set(claims.Verdict)
         assert f'id="{NAME}-{entry["id"]}"' in page
+        assert f'href="{NAME}.html#{NAME}-{entry["id"]}">' in first
+        assert html.escape(entry["statement"], quote=False) in html.unescape(first)
     for figure in PAPER.figures:
         stem = out / NAME / f"figure-{figure.number}"
         for form in (*FORMATS, "csv"):
@@ -147,11 +151,12 @@ def test_the_report_has_every_figure_claim_and_run(
 def test_one_report_holds_several_papers(tmp_path: Path) -> None:
     names = ["dctcp-ns2", "qcn-incast"]
     quick(tmp_path / "report", names=names, figure="2")
-    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    first = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
     for name in names:
+        page = (tmp_path / "report" / f"{name}.html").read_text(encoding="utf-8")
         assert f'<section id="{name}">' in page
         assert f'id="{name}-figure-2"' in page
-        assert f'href="#{name}"' in page
+        assert f'href="{name}.html"' in first
         assert (tmp_path / "report" / name / "runs.csv").is_file()
     entries = json.loads((tmp_path / "report" / "claims.json").read_text(encoding="utf-8"))
     assert {entry["paper"] for entry in entries} == set(names)
@@ -243,7 +248,9 @@ def test_each_length_has_a_folder_of_its_own(
 def test_the_page_needs_nothing_from_outside(engine: FakeEngine, tmp_path: Path) -> None:
     assert not engine.ran
     quick(tmp_path / "report", figure="2")
-    page = (tmp_path / "report" / "index.html").read_text(encoding="utf-8")
+    pages = sorted((tmp_path / "report").glob("*.html"))
+    assert [page.name for page in pages] == [f"{NAME}.html", "index.html"]
+    page = "".join(page.read_text(encoding="utf-8") for page in pages)
     assert not re.search(r"https?://|<script|<link|@import|url\(", page)
 
 
@@ -256,7 +263,7 @@ def test_the_same_runs_give_the_same_bytes(drawing_engine: FakeEngine, tmp_path:
         for path in (tmp_path / "a").rglob("*")
         if path.is_file() and report.RUNS not in path.parts
     }
-    assert len(files) == 2 + 4 + 1
+    assert len(files) == 3 + 4 + 1
     for file in files:
         assert (tmp_path / "a" / file).read_bytes() == (tmp_path / "b" / file).read_bytes(), file
 
@@ -311,7 +318,7 @@ def test_a_report_that_cannot_be_finished_leaves_the_old_one(
     def full(*_: Any, **__: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(report, "_page", full)
+    monkeypatch.setattr(report, "_pages", full)
     with pytest.raises(OSError, match="No space"):
         quick(out, figure="1")
     assert (out / "index.html").read_bytes() == page

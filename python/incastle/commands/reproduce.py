@@ -46,8 +46,8 @@ def reproduce(
 ) -> None:
     """Reproduce the figures of papers, and judge their claims one by one.
 
-    Writes a report: each figure as PNG, SVG, PDF and CSV, claims.json, and index.html, which shows
-    everything on one page. Finished runs are reused.
+    Writes a report: each figure as PNG, SVG, PDF and CSV, claims.json, index.html with conclusions
+    and claims, and a page for each paper. Finished runs are reused.
     """
     from incastle.reproduction import main as module  # noqa: PLC0415  slow to import
 

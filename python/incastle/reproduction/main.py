@@ -148,7 +148,8 @@ def choose(shipped: Mapping[str, Paper], names: Sequence[str], figure: str | Non
         if name not in shipped:
             raise ReproduceError(f"no paper is called {name!r}{_near(name, list(shipped))}")
     chosen = [shipped[name] for name in dict.fromkeys(names)]
-    chosen = chosen or [paper for paper in shipped.values() if not paper.draft]
+    ordered = sorted(shipped.values(), key=lambda paper: not paper.document)
+    chosen = chosen or [paper for paper in ordered if not paper.draft]
     if figure is None:
         return [Part(paper, paper.figures) for paper in chosen]
     parts = [

@@ -1,7 +1,8 @@
-"""The report of a reproduction: figures, claims.json, and one self-contained page.
+"""The report of a reproduction: figures, claims.json, a first page, and a page per paper.
 
-The page carries its figures inside, needs neither network nor scripts, and follows the reader's
-light or dark mode. With it are, for each paper, every figure as SVG, PNG, PDF and CSV, and
+The first page has the conclusion and the claims of each paper. A paper's page carries its figures
+inside. Pages need neither network nor scripts, and follow the reader's light or dark mode. With
+them are, for each paper, every figure as SVG, PNG, PDF and CSV, and
 `runs.csv` with the digest of each run. Nothing in it depends on the day or the machine: the same
 engine and the same length give the same bytes.
 """
@@ -31,14 +32,13 @@ from incastle.storage.places import CLAIMS
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from jinja2 import Template
+    from jinja2 import Environment
 
     from incastle.reproduction.claims import Claim, Judged
     from incastle.reproduction.papers import Experiment, FigureSpec, Grid, Observations, Paper
 
 RUNS = "runs"
 _PAGE = "index.html"
-_TEMPLATE = "page.html.jinja"
 _BASIS = {
     "words": "the document says it in words; the number is ours",
     "number": "the document's number",
@@ -147,8 +147,8 @@ def _write(
         entries = [judged.as_json() for content in contents for judged in content.judged]
         text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (scratch / CLAIMS).write_text(text, encoding="utf-8")
-        page = _page(contents, length, shown)
-        (scratch / _PAGE).write_text(page, encoding="utf-8")
+        for name, page in _pages(contents, length, shown).items():
+            (scratch / name).write_text(page, encoding="utf-8")
         _exchange(scratch, folder)
 
 
@@ -189,28 +189,38 @@ def _command(paper: Paper, experiment: Experiment, seed: int | None = None) -> s
 # ---- the page
 
 
-def _page(
+def _pages(
     contents: Sequence[PaperReport], length: Length, shown: Mapping[tuple[str, str], Shown]
-) -> str:
-    return _template().render(
-        contents=contents,
-        length=length,
-        shown=shown,
-        version=_engine.__version__,
-        basis=_BASIS,
-        again=partial(_again, length=length),
-        by_verdict=_by_verdict,
-        command=_command,
-        css=_css,
-        measured=lambda case: write_ends(case.value, number),
-        note=_note,
-        paper_value=_paper_value,
-        unfinished=unfinished_words,
-    )
+) -> dict[str, str]:
+    """Give the pages by their names: the first, and one for each paper."""
+    environment = _environment()
+    common = {
+        "length": length,
+        "shown": shown,
+        "version": _engine.__version__,
+        "basis": _BASIS,
+        "verdicts": list(Verdict),
+        "again": partial(_again, length=length),
+        "by_verdict": _by_verdict,
+        "command": _command,
+        "conclusion": _conclusion,
+        "css": _css,
+        "measured": lambda case: write_ends(case.value, number),
+        "note": _note,
+        "paper_value": _paper_value,
+        "unfinished": unfinished_words,
+    }
+    every = [judged for content in contents for judged in content.judged]
+    first = environment.get_template("index.html.jinja")
+    page = environment.get_template("paper.html.jinja")
+    return {_PAGE: first.render(common, contents=contents, judged=every)} | {
+        f"{one.paper.name}.html": page.render(common, content=one, judged=one.judged)
+        for one in contents
+    }
 
 
 @cache
-def _template() -> Template:
+def _environment() -> Environment:
     import jinja2  # noqa: PLC0415  slow to import: only where a page is written
 
     environment = jinja2.Environment(
@@ -221,7 +231,7 @@ def _template() -> Template:
         lstrip_blocks=True,
     )
     environment.filters["number"] = number
-    return environment.get_template(_TEMPLATE)
+    return environment
 
 
 def _again(name: str, figure: str | None = None, *, length: Length) -> str:
@@ -232,6 +242,22 @@ def _again(name: str, figure: str | None = None, *, length: Length) -> str:
 def _image(svg: str) -> str:
     """Give a drawing as the address of an image."""
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+
+
+def _conclusion(content: PaperReport) -> str:
+    """Give the paper's three sentences of conclusion, with the measured facts in them.
+
+    They are about the whole paper, at the default length and above.
+    """
+    paper = content.paper
+    if content.observations.length is Length.QUICK or len(content.figures) < len(paper.figures):
+        return ""
+    found = Counter(one.verdict for one in content.judged)
+    counts = {"claims": len(content.judged), "hold": found[Verdict.HOLDS]}
+    counts["fail"] = found[Verdict.FAILS] + found[Verdict.BASE]
+    text: str = paper.about()["conclusion"]
+    words = text.format_map(paper.facts["conclusion"](content.observations) | counts)
+    return " ".join(words.split())
 
 
 def _note(content: PaperReport, figure: FigureSpec) -> str:
