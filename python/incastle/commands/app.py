@@ -38,6 +38,10 @@ COMMANDS = {
     "explain": "Explain why a flow was slow: what it waited for, and the cause of each timeout.",
     "diff": "Show what differs between two results, or between two reports.",
     "plot": "Draw one figure of one or several results, or of a sweep.",
+    "choose-k": "Find the marking threshold K of a switch port for its rate, RTT and hosts.",
+    "collapse": (
+        "Find the number of servers at which a storage cluster collapses, and what remedies gain."
+    ),
     "reproduce": "Reproduce the figures of papers, and judge their claims one by one.",
     "list": (
         "List the names that a scenario can use, the papers, the measures or the kinds of plots."
@@ -111,10 +115,11 @@ def application(name: str | None = None) -> typer.Typer:
 
 def command(name: str) -> tuple[Callable[..., None], tuple[str, ...]]:
     """Import a command; return its function and the examples of its help."""
-    # `list` and `import` are names of Python.
-    place = f"incastle.commands.{name}"
-    module = import_module(f"{place}_" if name == "import" else place)
-    return getattr(module, name, None) or getattr(module, f"{name}_"), module.EXAMPLES
+    # `list` and `import` are names of Python, and have no dash.
+    word = name.replace("-", "_")
+    place = f"incastle.commands.{word}"
+    module = import_module(f"{place}_" if word == "import" else place)
+    return getattr(module, word, None) or getattr(module, f"{word}_"), module.EXAMPLES
 
 
 def main() -> NoReturn:

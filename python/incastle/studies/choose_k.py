@@ -1,53 +1,44 @@
-# ruff: noqa: INP001
-"""Tells which marking threshold K a switch port needs: for its rate, its round trip and its hosts.
+"""The marking threshold K that a switch port needs: for its rate, its round trip and its hosts.
 
-Runs examples/choose-k.toml for several K and seeds, in parallel; prints throughput, queue and the
-completion of 20 KB messages for each K, beside the rules of the literature, and draws them.
-docs/choose-k.md explains what comes out.
+choose-k.toml is run for several K and seeds. docs/choose-k.md explains the results.
 """
 
 from __future__ import annotations
 
-import argparse
-import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-import incastle as ic
+from incastle.errors import IncastleError, ScenarioError
+from incastle.runner import run_many
+from incastle.scenario import load
+from incastle.studies.inputs import PACKET, amount, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from matplotlib.axes import Axes
 
+    from incastle.results import Result
+    from incastle.scenario import Scenario
+
 SCENARIO = Path(__file__).with_name("choose-k.toml")
-EXAMPLES = """\
-examples:
-  python examples/choose_k.py
-  python examples/choose_k.py --rate "100 Gbit/s" --k 20,65,120,240
-  python examples/choose_k.py --burst 32
-  python examples/choose_k.py --beside cubic-ecn
-"""
 PORT = "switch->receiver"
-PACKET_BITS = 1500 * 8
+PACKET_BITS = 8 * PACKET
 PARTS = (0.025, 0.05, 0.1, 1 / 7, 0.25, 0.5, 1, 2)
 """Thresholds that are tried, in parts of C x RTT."""
 FULL = 0.99
 """Of the most that any K reaches: the link is full."""
-UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
-UNITS |= {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 OPTIONS = {
-    "network.rate": "rate",
-    "network.delay": "delay",
-    "switch.buffer": "buffer",
-    "host.tso_burst": "burst",
-    "run.duration": "duration",
+    "network.rate": "--rate",
+    "network.delay": "--delay",
+    "switch.buffer": "--buffer",
+    "host.tso_burst": "--burst",
+    "run.duration": "--duration",
 }
-"""What each number of the reader sets."""
+"""The option that sets a key."""
 BESIDE = {
     "none": {},
     "cubic": {"flows.other.transport.congestion": "cubic"},
@@ -67,10 +58,10 @@ class Port:
     rtt: float
 
     @classmethod
-    def of(cls, scenario: ic.Scenario) -> Port:
+    def of(cls, scenario: Scenario) -> Port:
         """Take it from a checked scenario: four delays, and a full packet on two links."""
         if scenario["network.topology"] != "star":
-            raise ic.IncastleError("only a star is swept; for another network see ic.run_many")
+            raise IncastleError("only a star is swept; for another network see incastle.run_many")
         rate, delay = (amount(scenario[f"network.{key}"]) for key in ("rate", "delay"))
         return cls(rate, 4 * delay + 2 * PACKET_BITS / rate)
 
@@ -84,28 +75,38 @@ class Port:
         return sorted({max(1, round(part * self.product)) for part in PARTS})
 
 
-def amount(text: str) -> float:
-    """Read a quantity as the scenario writes it, in bits per second or seconds."""
-    number, _, unit = text.partition(" ")
-    return float(number) * UNITS[unit]
+@dataclass(frozen=True)
+class Inputs:
+    """The numbers that were given; None is that of choose-k.toml."""
+
+    rate: str | None
+    delay: str | None
+    buffer: str | None
+    burst: str | None
+    duration: str | None
+    flows: int
+    beside: str
+    settings: Sequence[tuple[str, str]] = ()
 
 
-def sweep(scenario: ic.Scenario, chosen: argparse.Namespace) -> pl.DataFrame:
+def sweep(
+    scenario: Scenario, thresholds: Sequence[int], seeds: int, threads: int | None
+) -> pl.DataFrame:
     """Run every K with every seed."""
     jobs = [
         (scenario, {"switch.queue.marking_threshold": f"{k} packets"}, seed)
-        for k in chosen.k
-        for seed in range(1, chosen.seeds + 1)
+        for k in thresholds
+        for seed in range(1, seeds + 1)
     ]
-    results = ic.run_many(jobs, chosen.threads)
+    results = run_many(jobs, threads)
     rows = [
-        {"k": k, **measure(results[index * chosen.seeds : (index + 1) * chosen.seeds])}
-        for index, k in enumerate(chosen.k)
+        {"k": k, **measure(results[index * seeds : (index + 1) * seeds])}
+        for index, k in enumerate(thresholds)
     ]
     return pl.DataFrame(rows)
 
 
-def measure(results: Sequence[ic.Result]) -> dict[str, float]:
+def measure(results: Sequence[Result]) -> dict[str, float]:
     """Sum the seeds of one K up."""
     links = pl.concat(one.links.filter(pl.col("port") == PORT) for one in results)
     samples = pl.concat(one.queue_samples["packets"] for one in results)
@@ -126,7 +127,7 @@ def measure(results: Sequence[ic.Result]) -> dict[str, float]:
     }
 
 
-def print_rules(port: Port, scenario: ic.Scenario) -> None:
+def print_rules(port: Port, scenario: Scenario) -> None:
     """Print what the literature says of this port."""
     product = port.product
     print(f"{scenario['network.rate']}, round trip {port.rtt * 1e6:.1f} us")
@@ -209,109 +210,17 @@ def finish(axes: Axes, port: Port, thresholds: Sequence[int], *, legend: bool) -
         axes.legend(frameon=False)
 
 
-def explain(error: Exception) -> str:
-    """Say what is wrong, under the names of the options here."""
-    if not isinstance(error, ic.ScenarioError):
-        return str(error)
-    lines: dict[str, str] = {}
-    for found in error.diagnostics:
-        option = OPTIONS.get(found.key)
-        place = f"--{option}" if option else found.place
-        text = f"{place}: {found.message}" + (f"\n  {found.help}" if found.help else "")
-        lines.setdefault(option or text, text)
-    return "\n".join(lines.values())
-
-
-def numbers(text: str) -> list[int]:
-    """Read "20,40,65"."""
-    return sorted({positive(part) for part in text.split(",")})
-
-
-def positive(text: str) -> int:
-    """Read a whole number above zero."""
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
-    return int(text)
-
-
-def setting(text: str) -> tuple[str, str]:
-    """Read KEY=VALUE."""
-    key, equals, value = text.partition("=")
-    if not (key and equals and value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    return key, value
-
-
-def arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description="Which marking threshold K does a switch port need? Quantities have units, as\n"
-        "in a scenario; those not given are those of examples/choose-k.toml.",
-        epilog=EXAMPLES,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("--rate", help='of every link: "10 Gbit/s"')
-    add("--delay", help='of a link, a quarter of the round trip: "25 us"')
-    add("--buffer", help='of the port: "4 MB"')
-    add("--flows", type=positive, default=2, metavar="N", help="long DCTCP flows (2)")
-    add("--burst", metavar="N", help="packets that a host sends at once (1)")
-    add("--beside", choices=list(BESIDE), default="none", help="a flow in the same queue (none)")
-    add("--k", type=numbers, metavar="K,...", help="thresholds (parts of C x RTT)")
-    add("--duration", help='of a run: "200 ms", evaluated from 50 ms on')
-    add("--seeds", type=positive, help="runs of each, with other random numbers (3)")
-    add("--set", type=setting, action="append", default=[], metavar="KEY=VALUE", help="other keys")
-    add("--threads", type=positive, help="runs at the same time (all cores)")
-    add("--out", type=Path, default=Path("choose-k.png"), help="the figure (choose-k.png)")
-    add("--quick", action="store_true", help="for a test: two K, one seed, 60 ms")
-    chosen = parser.parse_args()
-    if chosen.quick:
-        chosen.k, chosen.duration = chosen.k or [10, 65], chosen.duration or "60 ms"
-    chosen.seeds = chosen.seeds or (1 if chosen.quick else 3)
-    if chosen.out.suffix not in (".png", ".svg", ".pdf"):
-        parser.error(f"--out {chosen.out}: it must end in .png, .svg or .pdf")
-    if not chosen.out.parent.is_dir():
-        parser.error(f"--out {chosen.out}: there is no directory {chosen.out.parent}")
-    return chosen
-
-
-def port_scenario(chosen: argparse.Namespace) -> ic.Scenario:
-    """Put the reader's numbers into the scenario."""
-    given = {key: getattr(chosen, name) for key, name in OPTIONS.items()}
-    overrides = [(key, value) for key, value in given.items() if value is not None]
-    last = chosen.flows
+def port_scenario(given: Inputs) -> Scenario:
+    """Put the numbers into the scenario."""
+    options = {key: getattr(given, name[2:]) for key, name in OPTIONS.items()}
+    overrides = [(key, value) for key, value in options.items() if value is not None]
+    last = given.flows
     overrides += [("network.senders", str(last + 2)), ("flows.long.from", f"sender:1..{last}")]
-    if beside := BESIDE[chosen.beside]:
+    if beside := BESIDE[given.beside]:
         other = {"workload": "bulk", "from": f"sender:{last + 1}", "to": "receiver"}
         overrides += [(f"flows.other.{key}", value) for key, value in other.items()]
         overrides += list(beside.items())
-    return ic.load(SCENARIO, [*overrides, *chosen.set])
-
-
-def main() -> NoReturn:
-    """Sweep, print, draw."""
-    chosen = arguments()
     try:
-        scenario = port_scenario(chosen)
-        port = Port.of(scenario)
-        chosen.k = chosen.k or port.thresholds()
-        print_rules(port, scenario)
-        table = sweep(scenario, chosen)
-        print_table(table, shared=chosen.beside != "none")
-        title = (
-            f"{scenario['network.rate']}, round trip {math.ceil(port.rtt * 1e6)} us, "
-            f"{chosen.flows} long flows, bursts of {scenario['host.tso_burst']}"
-        )
-        draw(table, port, title, chosen.out)
-        print(f"drawn: {chosen.out}", file=sys.stderr)
-    except (ic.IncastleError, OSError) as error:
-        print(f"choose_k.py: error: {explain(error)}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt as stop:
-        print(f"\n{stop or 'interrupted'}", file=sys.stderr)
-        sys.exit(130)
-    sys.exit(0)
-
-
-if __name__ == "__main__":
-    main()
+        return load(SCENARIO, [*overrides, *given.settings])
+    except ScenarioError as error:
+        raise with_options(error, OPTIONS) from None

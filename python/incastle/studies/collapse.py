@@ -1,73 +1,53 @@
-# ruff: noqa: INP001
-"""Tells at how many servers a storage cluster collapses, and which remedy is worth it.
+"""The number of servers at which a storage cluster collapses, and the worth of each remedy.
 
-Runs examples/cluster.toml for several numbers of servers, without and with each remedy, in
-parallel; prints goodput, the 99th percentile of a round's completion and timeouts per round, and
-draws them. The first round of each run is left out: its windows are initial ones, those of a
-cluster at work are not. docs/storage-cluster.md explains what comes out.
+cluster.toml is run for several numbers of servers, without and with each remedy. The first round of
+each run is left out: its windows are initial ones, those of a cluster at work are not.
+docs/storage-cluster.md explains the results.
 """
 
 from __future__ import annotations
 
-import argparse
 import math
 import re
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-import incastle as ic
+from incastle.errors import IncastleError, ScenarioError
+from incastle.runner import run_many
+from incastle.scenario import load
+from incastle.studies.inputs import PACKET, amount, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from matplotlib.axes import Axes
 
+    from incastle.results import Result
+    from incastle.runner import Progress
+    from incastle.scenario import Scenario
+
 Overrides: TypeAlias = "dict[str, str | int]"
 
 SCENARIO = Path(__file__).with_name("cluster.toml")
-EXAMPLES = """\
-examples:
-  python examples/collapse.py
-  python examples/collapse.py --rate "25 Gbit/s" --buffer "1 MiB" --servers 8,16,32,64
-  python examples/collapse.py --remedies none --servers 25,27,29,31
-  python examples/collapse.py --remedies none,rto,dctcp --seeds 10 --rounds 200
-  python examples/collapse.py --set transport.delayed_ack_count=2 --out delayed-acks.png
-"""
-
-UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
-UNITS |= {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-UNITS |= {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-UNITS |= {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40}
 LONG = "600 s"
 """Far more than the rounds need: they end the traffic, and silence costs nothing to simulate."""
-PACKET = 1500
-"""Bytes of a full packet, for a buffer that is given in packets."""
 QUICK_RTO_S = 1e-3
 DARK = 0.6
 """Cells that are worse have white numbers."""
 
 OPTIONS = {
-    "network.rate": "rate",
-    "network.delay": "delay",
-    "switch.buffer": "buffer",
-    "flows.storage.sru": "unit",
-    "transport.min_rto": "min_rto",
-    "transport.initial_rto": "min_rto",
+    "network.rate": "--rate",
+    "network.delay": "--delay",
+    "switch.buffer": "--buffer",
+    "flows.storage.sru": "--sru",
+    "transport.min_rto": "--min-rto",
+    "transport.initial_rto": "--min-rto",
 }
-"""What each number of the reader sets. Connections that are in use have a round-trip sample: their
-first timeout is RTO_min as well."""
-
-
-def amount(text: str) -> float:
-    """Read a quantity as the scenario writes it, in bits per second, seconds or bytes."""
-    number, _, unit = text.partition(" ")
-    if unit.startswith("packet"):
-        return float(number) * PACKET
-    return float(number) * UNITS[unit]
+"""The option that sets a key. Connections in use have a round-trip sample: their first timeout is
+RTO_min as well."""
 
 
 @dataclass(frozen=True)
@@ -83,12 +63,12 @@ class Cluster:
     header: float
 
     @classmethod
-    def of(cls, scenario: ic.Scenario) -> Cluster:
+    def of(cls, scenario: Scenario) -> Cluster:
         """Take them from a checked scenario."""
         if scenario["network.topology"] != "star":
-            raise ic.IncastleError("only a star is swept; for another network see ic.run_many")
+            raise IncastleError("only a star is swept; for another network see incastle.run_many")
         if not re.match(r"\d", str(scenario["switch.buffer"])):
-            raise ic.IncastleError("the buffer must be an amount per port, as '512 KiB' is")
+            raise IncastleError("the buffer must be an amount per port, as '512 KiB' is")
         framing = 38 if scenario["transport.framing"] == "ethernet" else 0
         return cls(
             rate=amount(scenario["network.rate"]),
@@ -116,7 +96,7 @@ class Cluster:
 
 @dataclass(frozen=True)
 class Remedy:
-    """What is changed, in words and in the scenario."""
+    """A change of the scenario, and its words."""
 
     words: str
     change: Callable[[Cluster, int], Overrides]
@@ -178,7 +158,7 @@ REMEDIES = {
 }
 
 
-def measure(results: Sequence[ic.Result], cluster: Cluster) -> dict[str, float]:
+def measure(results: Sequence[Result], cluster: Cluster) -> dict[str, float]:
     """Sum the rounds of some seeds up, without the first round of each."""
     frames = [
         one.rounds.filter(pl.col("round") > 0).with_columns(
@@ -199,22 +179,48 @@ def measure(results: Sequence[ic.Result], cluster: Cluster) -> dict[str, float]:
     }
 
 
-def sweep(scenario: ic.Scenario, cluster: Cluster, chosen: argparse.Namespace) -> pl.DataFrame:
+@dataclass(frozen=True)
+class Inputs:
+    """The numbers that were given; None is that of cluster.toml."""
+
+    rate: str | None
+    delay: str | None
+    buffer: str | None
+    sru: str | None
+    min_rto: str | None
+    rounds: int
+    settings: Sequence[tuple[str, str]] = ()
+
+
+@dataclass(frozen=True)
+class Points:
+    """The runs of a sweep: every remedy with every number of servers and every seed."""
+
+    remedies: Sequence[str]
+    servers: Sequence[int]
+    seeds: int
+
+
+def sweep(
+    scenario: Scenario,
+    cluster: Cluster,
+    plan: Points,
+    threads: int | None,
+    progress: Callable[[Progress], object] | None,
+) -> pl.DataFrame:
     """Run every remedy with every number of servers and every seed."""
-    points = [(name, servers) for name in chosen.remedies for servers in chosen.servers]
+    points = [(name, servers) for name in plan.remedies for servers in plan.servers]
     jobs = [
         (scenario, REMEDIES[name].change(cluster, servers) | {"network.senders": servers}, seed)
         for name, servers in points
-        for seed in range(1, chosen.seeds + 1)
+        for seed in range(1, plan.seeds + 1)
     ]
-    results = ic.run_many(jobs, chosen.threads, show_progress if sys.stderr.isatty() else None)
-    if sys.stderr.isatty():
-        print("\r\033[K", end="", file=sys.stderr)
+    results = run_many(jobs, threads, progress)
     rows = []
     for index, (name, servers) in enumerate(points):
-        own = results[index * chosen.seeds : (index + 1) * chosen.seeds]
+        own = results[index * plan.seeds : (index + 1) * plan.seeds]
         best = cluster.best(servers)
-        row = {
+        row: dict[str, Any] = {
             "remedy": name,
             "servers": servers,
             "best": best,
@@ -225,12 +231,6 @@ def sweep(scenario: ic.Scenario, cluster: Cluster, chosen: argparse.Namespace) -
         collapsed = row["timeouts"] > 0 and row["goodput"] < best / 2
         rows.append(row | {"collapsed": collapsed})
     return pl.DataFrame(rows)
-
-
-def show_progress(progress: ic.Progress) -> None:
-    """Keep one line on the terminal up to date."""
-    text = f"\r\033[K{progress.finished} of {progress.total} runs"
-    print(text, end="", file=sys.stderr, flush=True)
 
 
 def print_tables(table: pl.DataFrame) -> None:
@@ -348,124 +348,12 @@ def three_digits(value: float) -> str:
     return f"{value:.{digits}f}" if value else "0"
 
 
-def explain(error: Exception) -> str:
-    """Say what is wrong, under the names of the options here."""
-    if not isinstance(error, ic.ScenarioError):
-        return str(error)
-    lines: dict[str, str] = {}
-    for found in error.diagnostics:
-        option = OPTIONS.get(found.key)
-        place = f"--{option.replace('_', '-')}" if option else found.place
-        text = f"{place}: {found.message}" + (f"\n  {found.help}" if found.help else "")
-        lines.setdefault(option or text, text)
-    return "\n".join(lines.values())
-
-
-def numbers(text: str) -> list[int]:
-    """Read "4,8,16"."""
-    return sorted({positive(part) for part in text.split(",")})
-
-
-def names(text: str) -> list[str]:
-    """Read "none,rto"."""
-    found = text.split(",")
-    for name in found:
-        if name not in REMEDIES:
-            raise argparse.ArgumentTypeError(f"no {name!r}: there are {', '.join(REMEDIES)}")
-    return found
-
-
-def positive(text: str) -> int:
-    """Read a whole number above zero."""
-    if not (text.isascii() and text.isdigit() and int(text) > 0):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above zero")
-    return int(text)
-
-
-def setting(text: str) -> tuple[str, str]:
-    """Read KEY=VALUE."""
-    key, equals, value = text.partition("=")
-    if not (key and equals and value):
-        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
-    return key, value
-
-
-def arguments() -> argparse.Namespace:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(
-        description="At how many servers does a storage cluster collapse, and which remedy is\n"
-        "worth it? Quantities have units, as in a scenario; those not given are those of\n"
-        "examples/cluster.toml.",
-        epilog=EXAMPLES
-        + "\nremedies:\n"
-        + "\n".join(f"  {name:10} {remedy.words}" for name, remedy in REMEDIES.items()),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add(
-        "--servers",
-        type=numbers,
-        metavar="N,...",
-        help="(4,8,16,32,64)",
-    )
-    add("--rate", help='of every link: "10 Gbit/s"')
-    add("--delay", help='of a link, a quarter of the round trip: "25 us"')
-    add("--buffer", help='of the port to the client: "512 KiB"')
-    add("--unit", help='bytes of each server\'s answer: "256 KiB"')
-    add("--min-rto", help='RTO_min of the servers: "200 ms"')
-    add("--remedies", type=names, default=list(REMEDIES), metavar="A,...", help="see below (all)")
-    add("--rounds", type=positive, help="in each run, after the first (100)")
-    add("--seeds", type=positive, help="runs of each, with other random numbers (3)")
-    add("--set", type=setting, action="append", default=[], metavar="KEY=VALUE", help="other keys")
-    add("--threads", type=positive, help="runs at the same time (all cores)")
-    add("--out", type=Path, default=Path("collapse.png"), help="the figure (collapse.png)")
-    add(
-        "--quick",
-        action="store_true",
-        help="for a test: 4 and 16 servers, 5 rounds, 1 seed, unless told otherwise",
-    )
-    chosen = parser.parse_args()
-    servers, rounds, seeds = ([4, 16], 5, 1) if chosen.quick else ([4, 8, 16, 32, 64], 100, 3)
-    chosen.servers = chosen.servers or servers
-    chosen.rounds = chosen.rounds or rounds
-    chosen.seeds = chosen.seeds or seeds
-    if chosen.out.suffix not in (".png", ".svg", ".pdf"):
-        parser.error(f"--out {chosen.out}: it must end in .png, .svg or .pdf")
-    if not chosen.out.parent.is_dir():
-        parser.error(f"--out {chosen.out}: there is no directory {chosen.out.parent}")
-    return chosen
-
-
-def cluster_scenario(chosen: argparse.Namespace) -> ic.Scenario:
-    """Put the reader's numbers into the scenario."""
-    given = {key: getattr(chosen, name) for key, name in OPTIONS.items()}
-    overrides = [(key, value) for key, value in given.items() if value is not None]
-    rounds = [("flows.storage.rounds", str(chosen.rounds + 1)), ("measure.timeouts", "true")]
-    return ic.load(SCENARIO, [*overrides, *chosen.set, *rounds, ("run.duration", LONG)])
-
-
-def main() -> NoReturn:
-    """Sweep, print, draw."""
-    chosen = arguments()
+def cluster_scenario(given: Inputs) -> Scenario:
+    """Put the numbers into the scenario."""
+    options = {key: getattr(given, name[2:].replace("-", "_")) for key, name in OPTIONS.items()}
+    overrides = [(key, value) for key, value in options.items() if value is not None]
+    rounds = [("flows.storage.rounds", str(given.rounds + 1)), ("measure.timeouts", "true")]
     try:
-        scenario = cluster_scenario(chosen)
-        cluster = Cluster.of(scenario)
-        table = sweep(scenario, cluster, chosen)
-        print_tables(table)
-        title = (
-            f"{scenario['network.rate']}, {scenario['switch.buffer']} per port, "
-            f"{scenario['flows.storage.sru']} per server, RTO_min {scenario['transport.min_rto']}"
-        )
-        draw(table, title, chosen.out)
-        print(f"drawn: {chosen.out}", file=sys.stderr)
-    except (ic.IncastleError, OSError) as error:
-        print(f"collapse.py: error: {explain(error)}", file=sys.stderr)
-        sys.exit(2)
-    except KeyboardInterrupt as stop:
-        print(f"\n{stop or 'interrupted'}", file=sys.stderr)
-        sys.exit(130)
-    sys.exit(0)
-
-
-if __name__ == "__main__":
-    main()
+        return load(SCENARIO, [*overrides, *given.settings, *rounds, ("run.duration", LONG)])
+    except ScenarioError as error:
+        raise with_options(error, OPTIONS) from None
