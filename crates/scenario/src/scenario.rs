@@ -13,6 +13,7 @@ use crate::language::custom::{Controllers, Custom};
 use crate::language::root::Root;
 use crate::language::switch::Switch;
 use crate::load::OfferedLoad;
+use crate::manual;
 use crate::text::context::{Context, Origin};
 use crate::text::diagnostic::Diagnostic;
 use crate::text::files::{Files, NoFiles};
@@ -20,6 +21,7 @@ use crate::text::node::{Content, Node, Place, entries_from_toml};
 use crate::text::overrides;
 use crate::text::repair;
 use crate::text::shorthand;
+use crate::text::syntax;
 use crate::topology::layout::Layout;
 
 /// A scenario that can run.
@@ -44,6 +46,7 @@ pub fn parse_with(
         overrides,
     };
     let mut cx = Context::new(files);
+    cx.tables_with = manual::tables_with;
     match read(&origin, &mut cx) {
         Some(scenario) if !cx.has_errors() => Ok((scenario, cx.into_diagnostics(&origin))),
         _ => Err(cx.into_diagnostics(&origin)),
@@ -52,14 +55,7 @@ pub fn parse_with(
 
 fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
     let (document, errors) = DeTable::parse_recoverable(origin.text);
-    for error in &errors {
-        let at = error.span().map_or(0, |span| span.start);
-        cx.error(
-            Place::File(at),
-            "",
-            format!("this is not TOML: {}", error.message()),
-        );
-    }
+    syntax::report(origin.text, &errors, cx);
     if !errors.is_empty() {
         // A recovered tree would only give errors that follow from the first.
         return None;

@@ -37,8 +37,8 @@ pub enum UnitProblem {
     UnknownUnit {
         /// The unit found.
         unit: String,
-        /// The whole string with the unit that was probably meant.
-        did_you_mean: Option<String>,
+        /// The strings that were probably meant.
+        did_you_mean: Vec<String>,
     },
     /// A quantity, but of this other kind.
     WrongKind(Quantity),
@@ -84,10 +84,10 @@ impl ParseUnitError {
     pub fn help(&self) -> Option<String> {
         match &self.problem {
             UnitProblem::NotWhole | UnitProblem::TooLarge | UnitProblem::Negative => None,
-            UnitProblem::UnknownUnit {
-                did_you_mean: Some(text),
-                ..
-            } => Some(format!("did you mean \"{text}\"? {}", self.right())),
+            UnitProblem::UnknownUnit { did_you_mean, .. } if !did_you_mean.is_empty() => {
+                let meant = did_you_mean.join("\" or \"");
+                Some(format!("did you mean \"{meant}\"? {}", self.right()))
+            }
             _ => Some(self.right()),
         }
     }
@@ -141,7 +141,9 @@ fn parse_trimmed(text: &str, expected: Quantity) -> Result<(Quantity, u64), Unit
     if unit.is_empty() {
         return Err(UnitProblem::MissingUnit);
     }
-    let Some((kind, factor)) = unit_named(unit) else {
+    // A prefix alone is a rate where one is expected: 25G; elsewhere it is probably a size.
+    let named = unit_named(unit).filter(|(kind, _)| expected.accepts(*kind) || unit.len() > 1);
+    let Some((kind, factor)) = named else {
         return Err(unknown_unit(&number, unit, expected));
     };
     if !expected.accepts(kind) {
@@ -150,17 +152,51 @@ fn parse_trimmed(text: &str, expected: Quantity) -> Result<(Quantity, u64), Unit
     Ok((kind, number.times(factor)?))
 }
 
-/// The unit may be a misspelt one of this kind, or else of another.
+/// The unit may be a misspelt one of this kind, one that is not used here, or one of another kind.
 fn unknown_unit(number: &Decimal<'_>, unit: &str, expected: Quantity) -> UnitProblem {
-    let near = nearest_unit(unit, expected);
-    if near.is_none()
+    let mut did_you_mean: Vec<String> = nearest_unit(unit, expected)
+        .map(|near| format!("{number} {near}"))
+        .into_iter()
+        .collect();
+    let lower = unit.to_ascii_lowercase();
+    let seconds = long_time(&lower).filter(|_| expected.accepts(Quantity::Duration));
+    let in_seconds = seconds.and_then(|factor| number.times(factor).ok());
+    if lower == "m" && in_seconds.is_some() {
+        did_you_mean.push(format!("{number} ms"));
+    }
+    did_you_mean.extend(in_seconds.map(|seconds| format!("{seconds} s")));
+    let bits = bits_of_bytes(unit).filter(|_| expected == Quantity::Rate);
+    let in_bits = bits.and_then(|factor| number.times(factor).ok());
+    did_you_mean.extend(in_bits.map(|bits| Rate::from_bits_per_second(bits).to_string()));
+    if did_you_mean.is_empty()
         && let Some(kind) = Quantity::with_unit_like(unit)
     {
         return UnitProblem::WrongKind(kind);
     }
     UnitProblem::UnknownUnit {
         unit: unit.to_owned(),
-        did_you_mean: near.map(|near| format!("{number} {near}")),
+        did_you_mean,
+    }
+}
+
+/// The seconds of a longer unit of time.
+fn long_time(unit: &str) -> Option<u64> {
+    match unit {
+        "m" | "min" | "mins" | "minute" | "minutes" => Some(60),
+        "h" | "hr" | "hrs" | "hour" | "hours" => Some(3_600),
+        "d" | "day" | "days" => Some(86_400),
+        _ => None,
+    }
+}
+
+/// The bits per second of a unit of bytes per second.
+fn bits_of_bytes(unit: &str) -> Option<u64> {
+    let bytes = unit
+        .strip_suffix("/s")
+        .or_else(|| unit.strip_suffix("ps"))?;
+    match unit_named(bytes)? {
+        (Quantity::Size, factor) => factor.checked_mul(8),
+        _ => None,
     }
 }
 

@@ -59,13 +59,22 @@ const RATES: [Unit; 5] = [
     ("Tbit/s", 1_000_000_000_000),
 ];
 
-/// Other spellings that mean exactly one unit. Micro is written with the sign or the Greek letter.
-const SYNONYMS: [(&str, &str); 5] = [
+/// Other spellings that mean exactly one unit. Micro is written with the sign or the Greek letter; `M`, `G` and
+/// `T` alone are rates, as in "25G Ethernet".
+const SYNONYMS: [(&str, &str); 13] = [
     ("\u{b5}s", "us"),
     ("\u{3bc}s", "us"),
     ("byte", "B"),
     ("bytes", "B"),
     ("kB", "KB"),
+    ("bps", "bit/s"),
+    ("kbps", "kbit/s"),
+    ("Mbps", "Mbit/s"),
+    ("Gbps", "Gbit/s"),
+    ("Tbps", "Tbit/s"),
+    ("M", "Mbit/s"),
+    ("G", "Gbit/s"),
+    ("T", "Tbit/s"),
 ];
 
 impl Quantity {

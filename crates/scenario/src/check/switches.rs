@@ -1,14 +1,14 @@
 //! Checks of `[switch]` and `[switches.LABEL]`, with the groups of their ports.
 
 use incastle_queueing::{DoubleThresholdError, QueueError, RedError};
-use incastle_units::Amount;
+use incastle_units::{Amount, Bytes};
 
 use crate::grammar::value::Value;
 use crate::language::limits::Capacity;
 use crate::language::root::Root;
 use crate::language::selection::{Name, Selection};
 use crate::language::switch::{
-    Buffer, DoubleThreshold, Drr, Queue, Switch, SwitchGroup, ThresholdReading,
+    Buffer, DoubleThreshold, Queue, Shared, Switch, SwitchGroup, ThresholdReading,
 };
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
@@ -113,9 +113,10 @@ fn check_queue(
         )
         .help("buffer = \"128 KiB\", for example");
     }
-    if let Buffer::PerPort(Capacity::Limited(amount)) = buffer {
-        warn_of_late_mark(path, queue, amount, sizes, cx);
+    if let Some(room) = Room::of(buffer) {
+        warn_of_late_mark(path, queue, room, sizes, cx);
     }
+    warn_of_early_mark(path, queue, sizes, cx);
 }
 
 fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
@@ -189,36 +190,93 @@ fn is_zero(amount: Amount) -> bool {
     }
 }
 
-/// A threshold that the buffer never reaches.
-fn warn_of_late_mark(
-    path: &str,
-    queue: &Queue,
-    buffer: Amount,
-    sizes: Option<PacketSizes>,
-    cx: &mut Context<'_>,
-) {
-    let (key, marking_threshold) = match queue {
-        Queue::Threshold(threshold) => ("marking_threshold", threshold.marking_threshold),
-        Queue::DoubleThreshold(double) => ("k1", double.k1),
-        Queue::Drr(Drr {
-            marking_threshold: Some(marking_threshold),
-            ..
-        }) => ("marking_threshold", *marking_threshold),
-        Queue::DropTail(_) | Queue::Red(_) | Queue::Drr(_) => return,
-    };
-    let never =
-        match (marking_threshold, buffer) {
+/// The most that one port can store.
+#[derive(Clone, Copy)]
+struct Room {
+    amount: Amount,
+    shared: bool,
+}
+
+impl Room {
+    fn of(buffer: Buffer) -> Option<Self> {
+        match buffer {
+            Buffer::PerPort(Capacity::Limited(amount)) => Some(Self {
+                amount,
+                shared: false,
+            }),
+            Buffer::PerPort(Capacity::Unlimited) => None,
+            // A port alone stops at alpha times the free memory: alpha / (1 + alpha) of all.
+            Buffer::Shared(Shared { shared, alpha }) => {
+                let most = shared.count() as f64 * (alpha / (1.0 + alpha));
+                Some(Self {
+                    amount: Amount::Bytes(Bytes::new(most as u64)),
+                    shared: true,
+                })
+            }
+        }
+    }
+
+    /// Whether a queue in this room never exceeds a threshold.
+    fn is_within(self, threshold: Amount, sizes: Option<PacketSizes>) -> bool {
+        match (threshold, self.amount) {
             (Amount::Packets(mark), Amount::Packets(buffer)) => mark >= buffer,
             (Amount::Bytes(mark), Amount::Bytes(buffer)) => mark >= buffer,
             (Amount::Packets(mark), Amount::Bytes(buffer)) => sizes
                 .is_some_and(|sizes| mark.count().saturating_mul(sizes.least) >= buffer.count()),
             (Amount::Bytes(mark), Amount::Packets(buffer)) => sizes
                 .is_some_and(|sizes| mark.count() >= buffer.count().saturating_mul(sizes.greatest)),
-        };
-    if never {
-        cx.warn_at(&format!("{path}.queue.{key}"), format!(
-                "the buffer of {buffer} is full before the queue exceeds {marking_threshold}: nothing is \
-                 marked"
-            ));
+        }
+    }
+}
+
+/// The key of the threshold above which a discipline begins to mark, and its value.
+fn first_threshold(queue: &Queue) -> Option<(&'static str, Amount)> {
+    match queue {
+        Queue::Threshold(threshold) => Some(("marking_threshold", threshold.marking_threshold)),
+        Queue::DoubleThreshold(double) => Some(("k1", double.k1)),
+        Queue::Drr(drr) => Some(("marking_threshold", drr.marking_threshold?)),
+        Queue::Red(red) => Some(("min_th", red.min_th)),
+        Queue::DropTail(_) => None,
+    }
+}
+
+/// Warns of a threshold that the queue never exceeds.
+fn warn_of_late_mark(
+    path: &str,
+    queue: &Queue,
+    room: Room,
+    sizes: Option<PacketSizes>,
+    cx: &mut Context<'_>,
+) {
+    let Some((key, threshold)) = first_threshold(queue) else {
+        return;
+    };
+    if !room.is_within(threshold, sizes) {
+        return;
+    }
+    let amount = room.amount;
+    let full = if room.shared {
+        format!("a port has at most {amount} of the shared memory")
+    } else {
+        format!("the buffer of {amount} is full")
+    };
+    let message = format!("{full} before the queue exceeds {threshold}: nothing is marked");
+    cx.warn_at(&format!("{path}.queue.{key}"), message);
+}
+
+/// Warns of a threshold below one packet, which is probably one in the wrong unit.
+fn warn_of_early_mark(path: &str, queue: &Queue, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
+    let (Some((key, Amount::Bytes(threshold))), Some(sizes)) = (first_threshold(queue), sizes)
+    else {
+        return;
+    };
+    if threshold.count() < sizes.least {
+        let message = format!(
+            "{key} = {threshold} is less than a full packet of {} B: every packet that waits is \
+             above it",
+            sizes.least
+        );
+        cx.warn_at(&format!("{path}.queue.{key}"), message)
+            .help("thresholds are packets or bytes, as \"20 packets\" or \"30 KB\"");
     }
 }

@@ -157,7 +157,7 @@ macro_rules! read_member {
         $r.ranged::<$ty>($cx, stringify!($name), &$range).unwrap_or_else(|| $default)
     };
     (value $r:ident $cx:ident $name:ident $ty:ty [] [$($range:expr)?]) => {{
-        $r.require($cx, stringify!($name));
+        $r.require(stringify!($name));
         $crate::grammar::declare::read_member!(option $r $cx $name $ty [] [$($range)?])
     }};
     (option $r:ident $cx:ident $name:ident $ty:ty [] []) => {

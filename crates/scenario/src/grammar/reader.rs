@@ -6,9 +6,9 @@ use crate::grammar::range::{Range, read_within};
 use crate::grammar::value::{Value, Vocabulary, is_misspelt, read_word};
 use crate::grammar::writer::Writer;
 use crate::text::context::Context;
-use crate::text::former;
 use crate::text::node::{Content, Entry, Node, Place, is_bare_key, quoted};
-use crate::text::suggest::{choices, did_you_mean};
+use crate::text::suggest::choices;
+use crate::text::synonyms::{self, NOT_MODELLED};
 
 /// A table of the language, or the part of one that a `flat` member declares.
 pub(crate) trait Table: Sized {
@@ -34,8 +34,17 @@ pub(crate) struct Reader<'a> {
     place: Place,
     entries: &'a [Entry],
     taken: Vec<&'a str>,
+    /// Required keys that are not given.
+    missing: Vec<Missing>,
     /// A word of a choice was wrong: the valid keys of this table are then unknown.
     undecided: bool,
+}
+
+/// A required key that is not given.
+struct Missing {
+    name: &'static str,
+    /// The remedy.
+    help: String,
 }
 
 /// Reads a whole table and reports the remaining keys.
@@ -50,6 +59,7 @@ pub(crate) fn read_table<T: Table>(
         place,
         entries,
         taken: Vec::new(),
+        missing: Vec::new(),
         undecided: false,
     };
     let table = T::read(&mut reader, cx);
@@ -95,20 +105,21 @@ impl<'a> Reader<'a> {
         read_within(&entry.node, &join(&self.path, name), range, cx)
     }
 
-    /// Reports a required key that is not given.
-    pub(crate) fn require(&mut self, cx: &mut Context<'_>, name: &'static str) {
-        if self.entries.iter().any(|entry| entry.key == name) {
-            return;
+    /// Notes a required key that is not given; it is reported unless another key was meant to be it.
+    pub(crate) fn require(&mut self, name: &'static str) {
+        if !self.entries.iter().any(|entry| entry.key == name) {
+            let help = format!("add `{name} = ...`");
+            self.missing.push(Missing { name, help });
         }
-        self.report_missing(cx, name, format!("add `{name} = ...`"));
     }
 
-    fn report_missing(&self, cx: &mut Context<'_>, name: &str, help: String) {
+    fn report_missing(&self, missing: &Missing, cx: &mut Context<'_>) {
         let table = if self.path.is_empty() {
             "the scenario".to_owned()
         } else {
             format!("[{}]", self.path)
         };
+        let Missing { name, help } = missing;
         let message = format!("{table} has no {name}");
         cx.error(self.place, &join(&self.path, name), message)
             .help(help);
@@ -190,11 +201,8 @@ impl<'a> Reader<'a> {
             Some(entry) => read_word(&entry.node, &join(&self.path, name), known, cx),
             None if default.is_some() => default,
             None => {
-                self.report_missing(
-                    cx,
-                    name,
-                    format!("{name} is one of {}", choices(known.words)),
-                );
+                let help = format!("{name} is one of {}", choices(known.words));
+                self.missing.push(Missing { name, help });
                 None
             }
         };
@@ -202,73 +210,144 @@ impl<'a> Reader<'a> {
         word
     }
 
-    /// Reports keys that were not taken.
+    /// Reports keys that were not taken, and those that are missing.
     fn finish(self, description: fn() -> Description, cx: &mut Context<'_>) {
         let is_left =
             |entry: &&Entry| !entry.inherited && !self.taken.contains(&entry.key.as_str());
         let left: Vec<&Entry> = self.entries.iter().filter(is_left).collect();
-        if left.is_empty() {
+        let mut meant: Vec<&str> = Vec::new();
+        if !left.is_empty() {
             // A description takes many times as long as reading its table.
-            return;
-        }
-        let all = description().all_keys();
-        for entry in left {
-            let key = join(&self.path, &entry.key);
-            let belongs: Vec<&String> = all
-                .iter()
-                .filter(|(name, _)| *name == entry.key)
-                .filter_map(|(_, condition)| condition.as_ref())
-                .collect();
-            if all.iter().any(|(name, _)| *name == entry.key) {
-                if !self.undecided {
-                    let owners: Vec<&str> = belongs.iter().map(|owner| owner.as_str()).collect();
-                    cx.warn(
-                        entry.place,
-                        &key,
-                        format!("{} has no effect here", entry.key),
-                    )
-                    .help(format!("it belongs to {}", owners.join(" or ")));
-                }
-                continue;
+            let known = Known::new(&description(), &self.taken);
+            for entry in left {
+                let near = if known.everything.contains(&entry.key.as_str()) {
+                    self.report_without_effect(entry, &known, cx)
+                } else {
+                    self.report_unknown(entry, &known, cx)
+                };
+                meant.extend(near);
             }
-            self.report_unknown(entry, &key, &all, cx);
+        }
+        for missing in &self.missing {
+            if !meant.contains(&missing.name) {
+                self.report_missing(missing, cx);
+            }
         }
     }
 
+    /// Reports a key of another choice; returns the missing key that it was meant to be.
+    fn report_without_effect(
+        &self,
+        entry: &Entry,
+        known: &Known,
+        cx: &mut Context<'_>,
+    ) -> Option<&'static str> {
+        if self.undecided {
+            return None;
+        }
+        let missing: Vec<&'static str> = self.missing.iter().map(|one| one.name).collect();
+        let meant = synonyms::nearest_key(&entry.key, &missing);
+        let message = format!("{} has no effect here", entry.key);
+        let help = format!("it belongs to {}", known.owners(&entry.key));
+        let key = self.key(&entry.key);
+        match meant {
+            Some(meant) => cx
+                .error(entry.place, &key, message)
+                .help(format!("did you mean {meant}? {help}")),
+            None => cx.warn(entry.place, &key, message).help(help),
+        }
+        meant
+    }
+
+    /// Reports a key that no choice of the table has; returns the key that it was meant to be.
     fn report_unknown(
         &self,
         entry: &Entry,
-        key: &str,
-        all: &[(&'static str, Option<String>)],
+        known: &Known,
         cx: &mut Context<'_>,
-    ) {
-        let mut usable: Vec<&str> = Vec::new();
-        for (name, condition) in all {
-            let applies = condition.is_none() || self.taken.contains(name);
-            if applies && !usable.contains(name) {
-                usable.push(name);
-            }
-        }
-        let table = if self.path.is_empty() {
+    ) -> Option<&'static str> {
+        let found = &entry.key;
+        let place = if self.path.is_empty() {
             "at the top of a scenario".to_owned()
         } else {
             format!("in [{}]", self.path)
         };
-        let everything: Vec<&str> = all.iter().map(|(name, _)| *name).collect();
-        let near = former::valid_key(&entry.key, &usable)
-            .or_else(|| did_you_mean(&entry.key, &usable))
-            .or_else(|| former::valid_key(&entry.key, &everything))
-            .or_else(|| did_you_mean(&entry.key, &everything));
-        let help = match near {
-            Some(near) => format!("did you mean {near}? valid here: {}", usable.join(", ")),
-            None => format!("valid here: {}", usable.join(", ")),
-        };
-        cx.error(
-            entry.place,
-            key,
-            format!("unknown key {} {table}", quoted(&entry.key)),
-        )
-        .help(help);
+        let mut message = format!("unknown key {} {place}", quoted(found));
+        let mut help = format!("valid here: {}", known.usable.join(", "));
+        let absent = synonyms::absent(found);
+        let tables = (cx.tables_with)(found);
+        let near = known.other_word(found).or_else(|| {
+            let fits_elsewhere = absent.is_some() || !tables.is_empty();
+            (!fits_elsewhere).then(|| known.nearest(found)).flatten()
+        });
+        if let Some(near) = near {
+            let whose = if known.is_usable(near) {
+                String::new()
+            } else {
+                format!(", of {}", known.owners(near))
+            };
+            help = format!("did you mean {near}{whose}? {help}");
+        } else if let Some(absent) = absent {
+            message = format!("{message}: {absent} is not modelled");
+            help = format!("{help}; {NOT_MODELLED}");
+        } else if !tables.is_empty() {
+            help = format!("it is a key of {}; {help}", tables.join(" and "));
+        }
+        cx.error(entry.place, &self.key(found), message).help(help);
+        near
+    }
+}
+
+/// The keys that a table may have.
+struct Known {
+    /// Under the choices made.
+    usable: Vec<&'static str>,
+    /// Under any.
+    everything: Vec<&'static str>,
+    /// Each with the choice that it belongs to.
+    conditions: Vec<(&'static str, Option<String>)>,
+}
+
+impl Known {
+    fn new(description: &Description, taken: &[&str]) -> Self {
+        let conditions = description.all_keys();
+        let mut usable: Vec<&'static str> = Vec::new();
+        for (name, condition) in &conditions {
+            let applies = condition.is_none() || taken.contains(name);
+            if applies && !usable.contains(name) {
+                usable.push(name);
+            }
+        }
+        Self {
+            usable,
+            everything: conditions.iter().map(|(name, _)| *name).collect(),
+            conditions,
+        }
+    }
+
+    /// The key for which `found` is another word, if possible one that is valid now.
+    fn other_word(&self, found: &str) -> Option<&'static str> {
+        synonyms::valid_key(found, &self.usable)
+            .or_else(|| synonyms::valid_key(found, &self.everything))
+    }
+
+    /// The key of which `found` is probably a misspelling, if possible one that is valid now.
+    fn nearest(&self, found: &str) -> Option<&'static str> {
+        synonyms::nearest_key(found, &self.usable)
+            .or_else(|| synonyms::nearest_key(found, &self.everything))
+    }
+
+    /// Whether a key, or the table before its point, is valid now.
+    fn is_usable(&self, key: &str) -> bool {
+        let table = key.split('.').next().unwrap_or(key);
+        self.usable.contains(&table)
+    }
+
+    /// The choices that a key belongs to.
+    fn owners(&self, key: &str) -> String {
+        let of_key = self.conditions.iter().filter(|(name, _)| *name == key);
+        let owners: Vec<&str> = of_key.filter_map(|(_, owner)| owner.as_deref()).collect();
+        owners.join(" or ")
     }
 }
 

@@ -9,6 +9,7 @@ use crate::grammar::describe::Shape;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
 use crate::text::suggest::{choices, did_you_mean, near};
+use crate::text::synonyms::{self, NOT_MODELLED};
 
 /// A value of a key.
 pub(crate) trait Value: Sized {
@@ -42,7 +43,31 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
             node.content
         ),
     )
-    .help_if(quotes_missing(node));
+    .help_if(quotes_missing(node).or_else(|| number_meant(node, expected)));
+}
+
+/// The help for a number that was written as a string or as a percentage: `"60 %"`, `"0.6"`.
+fn number_meant(node: &Node, expected: &str) -> Option<String> {
+    let Content::Text(text) = &node.content else {
+        return None;
+    };
+    let is_count = expected.starts_with("a whole number");
+    if !is_count && !expected.starts_with("a number") {
+        return None;
+    }
+    let share = text.trim().strip_suffix('%').map(str::trim_end);
+    let number: f64 = share.unwrap_or(text.trim()).parse().ok()?;
+    match share {
+        Some(_) if is_count => None,
+        Some(_) => Some(format!(
+            "did you mean {}? a fraction, not a percentage",
+            number / 100.0
+        )),
+        None => Some(format!(
+            "did you mean {}? numbers have no quotes",
+            text.trim()
+        )),
+    }
 }
 
 /// The help for a string that was meant as a list: `[storage:0]`, as `--set` gets it from a shell.
@@ -56,8 +81,7 @@ fn quotes_missing(node: &Node) -> Option<String> {
 pub(crate) struct Vocabulary<'a> {
     /// The valid words.
     pub(crate) words: &'a [&'static str],
-    /// The replacement of a word that is valid elsewhere; in quotes, if it is another word of
-    /// this key.
+    /// The keys to write instead of a word that is valid elsewhere.
     pub(crate) elsewhere: fn(&str) -> Option<String>,
     /// The valid values other than these words.
     pub(crate) besides: Option<&'static str>,
@@ -107,12 +131,21 @@ pub(crate) fn read_word(
 fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, String) {
     let valid = known.valid();
     let unknown = format!("unknown {name} {}", quoted(text));
-    if let Some(instead) = (known.elsewhere)(text) {
+    if let Some(instead) = (known.elsewhere)(text).or_else(|| synonyms::value(text, known.words)) {
         if instead.starts_with('"') {
             return (unknown, format!("did you mean {instead}? valid: {valid}"));
         }
-        let message = format!("{} is not set by {name}", quoted(text));
-        return (message, format!("write {instead}; {name} is {valid}"));
+        let help = format!("write {instead}; {name} is {valid}");
+        let own = instead.starts_with(&format!("{name} ="));
+        let elsewhere = || format!("{} is not set by {name}", quoted(text));
+        return (if own { unknown } else { elsewhere() }, help);
+    }
+    if let Some(absent) = synonyms::absent(text) {
+        let message = format!(
+            "{name} cannot be {}: {absent} is not modelled",
+            quoted(text)
+        );
+        return (message, format!("valid: {valid}; {NOT_MODELLED}"));
     }
     let near = near(text, known.words);
     (unknown, format!("{near}valid: {valid}"))

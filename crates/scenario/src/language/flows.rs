@@ -67,7 +67,7 @@ impl Group {
 
 choice! {
     /// The workload of the flows.
-    pub enum Workload by workload, elsewhere crate::text::former::workload {
+    pub enum Workload by workload {
         /// as much as the transport can send, or `size`
         "bulk" => Bulk(Bulk),
         /// messages at a constant rate

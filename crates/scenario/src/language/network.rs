@@ -197,7 +197,8 @@ table! {
         /// In a graph: two sets of nodes; every node of the first is linked with every one of the
         /// second.
         option between: Vec<Selection>;
-        /// In the other topologies: hosts, for their access links, or a link group of the topology.
+        /// In the other topologies: hosts, for their access links, a link group of the topology, or a
+        /// tier (`"uplinks"`, `"core"`, `"trunk"`).
         /// Without it the label itself is meant.
         option of: Selection;
         /// Their rate.

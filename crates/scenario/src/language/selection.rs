@@ -8,7 +8,7 @@ use std::fmt;
 use serde_json::json;
 
 use crate::grammar::describe::Shape;
-use crate::grammar::value::{Value, wrong};
+use crate::grammar::value::{Value, name_of, wrong};
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
 use crate::text::suggest::near;
@@ -99,8 +99,36 @@ impl Term {
                 self.role == name.role
                     || self.role == "all"
                     || self.role.strip_suffix('s') == Some(&name.role)
+                    || self.role == plural(&name.role)
             }
         }
+    }
+}
+
+/// A name with a number as other languages write it, in our form: `sender 0`, `sender[0]`, `sender0`, `sender:0-3`.
+fn numbered(text: &str) -> Option<String> {
+    let text = text.trim().trim_end_matches([']', ')']);
+    let end = text.find(|c: char| c.is_ascii_digit())?;
+    let role = text[..end].trim_end_matches([' ', '[', '(', '-', '_', '.', ':', '#']);
+    let mut numbers = text[end..]
+        .split(|c: char| !c.is_ascii_digit())
+        .filter(|part| !part.is_empty());
+    let (first, last) = (numbers.next()?, numbers.next());
+    if role.is_empty() || numbers.next().is_some() {
+        return None;
+    }
+    Some(match last {
+        Some(last) => format!("{role}:{first}..{last}"),
+        None => format!("{role}:{first}"),
+    })
+}
+
+/// The word for all of a role.
+fn plural(role: &str) -> String {
+    match role.strip_suffix("leaf") {
+        Some(before) => format!("{before}leaves"),
+        None if role.ends_with("ch") || role.ends_with('x') => format!("{role}es"),
+        None => format!("{role}s"),
     }
 }
 
@@ -188,7 +216,8 @@ impl Selection {
                     format!("{} could be any of {matched} {what}", quoted(&term.role)),
                 )
                 .help(format!(
-                    "say \"{0}s\" for all of them, or \"{0}:0\" for the first",
+                    "say \"{}\" for all of them, or \"{}:0\" for the first",
+                    plural(&term.role),
                     term.role
                 ));
                 return None;
@@ -219,7 +248,7 @@ fn report_unmatched(term: &Term, names: &[Name], what: &str, key: &str, cx: &mut
             (false, _) => quoted(role),
         })
         .collect();
-    let plural: Vec<String> = roles.iter().map(|(role, ..)| format!("{role}s")).collect();
+    let plural: Vec<String> = roles.iter().map(|(role, ..)| plural(role)).collect();
     let words: Vec<&str> = roles
         .iter()
         .map(|(role, ..)| *role)
@@ -228,7 +257,15 @@ fn report_unmatched(term: &Term, names: &[Name], what: &str, key: &str, cx: &mut
     let help = if valid.is_empty() {
         format!("there are no {what}")
     } else {
-        let near = near(&term.role, &words);
+        let meant = numbered(&term.role).filter(|meant| {
+            roles
+                .iter()
+                .any(|(role, ..)| meant.starts_with(&format!("{role}:")))
+        });
+        let near = match meant {
+            Some(meant) => format!("did you mean {}? ", quoted(&meant)),
+            None => near(&term.role, &words),
+        };
         format!("{near}the {what} are {}", valid.join(", "))
     };
     cx.error_at(key, format!("no {what} {}", quoted(&term.to_string())))
@@ -263,12 +300,20 @@ impl Value for Selection {
                 return None;
             }
             if term.is_none() {
-                wrong(
-                    item,
-                    key,
-                    "a name such as \"senders\" or \"sender:0..4\"",
-                    cx,
-                );
+                let expected = "a name such as \"senders\" or \"sender:0..4\"";
+                let meant = match &item.content {
+                    Content::Text(text) => numbered(text).filter(|it| Term::parse(it).is_some()),
+                    _ => None,
+                };
+                match meant {
+                    Some(meant) => {
+                        let (name, found) = (name_of(key), &item.content);
+                        let message = format!("{name} must be {expected}, found {found}");
+                        let help = format!("did you mean {}?", quoted(&meant));
+                        cx.error(item.place, key, message).help(help);
+                    }
+                    None => wrong(item, key, expected, cx),
+                }
             }
             match (&mut terms, term) {
                 (Some(terms), Some(term)) => terms.push(term),

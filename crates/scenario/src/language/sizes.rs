@@ -76,8 +76,13 @@ impl Points {
             ));
         }
         if last.1.to_bits() != 100.0_f64.to_bits() {
+            let fractions = if last.1 <= 1.0 {
+                "; percentages are expected, not fractions: multiply them by 100"
+            } else {
+                ""
+            };
             return Err(format!(
-                "{}the last point must be at 100 %, not at {} %",
+                "{}the last point must be at 100 %, not at {} %{fractions}",
                 place(points.len() - 1),
                 last.1
             ));
@@ -119,7 +124,7 @@ impl Points {
                 }
                 _ => {
                     return Err(format!(
-                        "line {}: expected bytes and cumulative per cent, found {}",
+                        "line {}: expected bytes and cumulative percentage, found {}",
                         number + 1,
                         quoted(line)
                     ));
@@ -273,7 +278,7 @@ fn read_points(entries: &[Entry], node: &Node, key: &str, cx: &mut Context<'_>) 
         _ => None,
     };
     let Some(points) = points else {
-        wrong(list, key, "{ points = [[BYTES, PER CENT], ...] }", cx);
+        wrong(list, key, "{ points = [[BYTES, PERCENTAGE], ...] }", cx);
         return None;
     };
     report_points(Points::new(points, |_| String::new()), node, key, cx)
@@ -288,7 +293,7 @@ fn report_points(
     match points {
         Ok(points) => Some(Sizes::Points(points)),
         Err(problem) => {
-            let help = "points are bytes and cumulative per cent, ascending to 100".to_owned();
+            let help = "points are bytes and cumulative percentages, ascending to 100".to_owned();
             cx.error(node.place, key, problem).help(help);
             None
         }
@@ -361,7 +366,7 @@ impl Value for Sizes {
         let names: Vec<&str> = named().map(|(name, _)| name).collect();
         Shape {
             words: format!(
-                "{}, a size such as \"64 KB\", a file, or {{ points = [[BYTES, PER CENT], ...] }}",
+                "{}, a size such as \"64 KB\", a file, or {{ points = [[BYTES, PERCENTAGE], ...] }}",
                 names
                     .iter()
                     .map(|name| quoted(name))

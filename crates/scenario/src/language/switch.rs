@@ -17,7 +17,7 @@ use crate::language::network::MOST_MTU;
 use crate::language::qcn::CongestionPoints;
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
-use crate::text::node::{Content, Node};
+use crate::text::node::{Content, Node, quoted};
 
 table! {
     /// `[switch]`
@@ -82,7 +82,15 @@ impl Value for Buffer {
             Content::Table(entries) => {
                 read_table(key.to_owned(), node.place, entries, cx).map(Self::Shared)
             }
-            Content::Text(_) => Capacity::read(node, key, cx).map(Self::PerPort),
+            Content::Text(text) => {
+                let Some(memory) = shared_memory(text) else {
+                    return Capacity::read(node, key, cx).map(Self::PerPort);
+                };
+                let message = format!("{} is written as a table", quoted(text));
+                let help = format!("buffer = {{ shared = {} }}", quoted(&memory.to_string()));
+                cx.error(node.place, key, message).help(help);
+                None
+            }
             _ => {
                 wrong(node, key, &Self::shape().words, cx);
                 None
@@ -109,6 +117,15 @@ impl Value for Buffer {
             }),
         }
     }
+}
+
+/// The memory in a text such as "16 MB shared".
+fn shared_memory(text: &str) -> Option<Bytes> {
+    let text = text.trim();
+    let memory = text
+        .strip_suffix("shared")
+        .or_else(|| text.strip_prefix("shared"))?;
+    memory.trim().parse().ok()
 }
 
 choice! {

@@ -27,7 +27,7 @@ table! {
 
 choice! {
     /// The protocol.
-    pub enum Kind by kind = "tcp", elsewhere crate::text::former::transport {
+    pub enum Kind by kind = "tcp" {
         /// TCP with any of the congestion controls
         "tcp" => Tcp(Tcp),
         /// datagrams (UDP): no acknowledgements, no control

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::grammar::describe::{Choice, Description, Key, Member, Presence};
 use crate::grammar::reader::Table;
 use crate::language::root::Root;
+use crate::text::synonyms;
 
 /// All tables of the language in Markdown.
 pub fn reference() -> String {
@@ -14,7 +15,42 @@ pub fn reference() -> String {
     for member in &root.members {
         nested("", member, &mut out);
     }
+    other_words(&mut out);
     out
+}
+
+/// The words that messages answer with valid ones, and what is not modelled.
+fn other_words(out: &mut String) {
+    line(out, "## Other words\n");
+    line(
+        out,
+        "Words of papers, of other simulators and of earlier versions. They are not accepted: the message has the \
+         valid word. Case, `-` and `_` make no difference.\n",
+    );
+    let all = |words: &[&str]| {
+        let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+        quoted.join(", ")
+    };
+    line(out, "| other words | key here |\n|---|---|");
+    for (words, keys) in synonyms::KEYS {
+        line(out, &format!("| {} | {} |", all(words), all(keys)));
+    }
+    line(out, "\n| key | other words | value here |\n|---|---|---|");
+    for of_key in synonyms::VALUES {
+        for (words, value) in of_key.words {
+            let (key, words) = (of_key.key, all(words));
+            line(out, &format!("| `{key}` | {words} | `{value}` |"));
+        }
+    }
+    line(
+        out,
+        "\nNot modelled: these words get a message that says so.\n",
+    );
+    line(out, "| not modelled | words |\n|---|---|");
+    for (name, words) in synonyms::ABSENT {
+        line(out, &format!("| {name} | {} |", all(words)));
+    }
+    out.push('\n');
 }
 
 /// A table and the tables within it.

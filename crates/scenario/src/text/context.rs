@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::text::diagnostic::{Diagnostic, Severity};
 use crate::text::files::Files;
 use crate::text::node::Place;
+use crate::text::overrides;
 
 /// Collects findings while a scenario is read and checked; nothing stops at the first.
 pub(crate) struct Context<'a> {
@@ -12,6 +13,8 @@ pub(crate) struct Context<'a> {
     pub(crate) files: &'a dyn Files,
     /// Whether tables with errors have been removed.
     pub(crate) partial: bool,
+    /// The tables of the language that have a key.
+    pub(crate) tables_with: fn(&str) -> Vec<String>,
     places: BTreeMap<String, Place>,
     findings: Vec<Finding>,
 }
@@ -53,6 +56,7 @@ impl<'a> Context<'a> {
         Self {
             files,
             partial: false,
+            tables_with: |_| Vec::new(),
             places: BTreeMap::new(),
             findings: Vec::new(),
         }
@@ -166,6 +170,12 @@ impl<'a> Context<'a> {
             .into_iter()
             .map(|finding| {
                 let (file, line, column) = origin.locate(finding.place);
+                let help = match finding.place {
+                    Place::Override(index) if finding.severity == Severity::Error => {
+                        overrides::hint(&origin.overrides[index].1).or(finding.help)
+                    }
+                    _ => finding.help,
+                };
                 Diagnostic {
                     severity: finding.severity,
                     file,
@@ -173,7 +183,7 @@ impl<'a> Context<'a> {
                     column,
                     key: finding.key,
                     message: finding.message,
-                    help: finding.help,
+                    help,
                 }
             })
             .collect()

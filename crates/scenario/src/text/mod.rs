@@ -4,9 +4,10 @@
 pub(crate) mod context;
 pub(crate) mod diagnostic;
 pub(crate) mod files;
-pub(crate) mod former;
 pub(crate) mod node;
 pub(crate) mod overrides;
 pub(crate) mod repair;
 pub(crate) mod shorthand;
 pub(crate) mod suggest;
+pub(crate) mod synonyms;
+pub(crate) mod syntax;

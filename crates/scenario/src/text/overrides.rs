@@ -5,7 +5,8 @@
 use toml::de::DeTable;
 
 use crate::text::context::Context;
-use crate::text::node::{Content, Entry, Node, Place, entries_from_toml};
+use crate::text::node::{Content, Entry, Node, Place, entries_from_toml, quoted};
+use crate::text::suggest::near;
 
 /// Applies the overrides to the tree, in their order.
 pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Context<'_>) {
@@ -17,6 +18,17 @@ pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Co
                 .help("keys are names with dots between them: --set flows.storage.count=40");
             continue;
         }
+        if let ["flows", group, _, ..] = path.as_slice()
+            && let Some(groups) = other_groups(root, group, overrides)
+        {
+            let near = near(
+                group,
+                &groups.iter().map(String::as_str).collect::<Vec<_>>(),
+            );
+            cx.error(place, key, format!("no group of flows {}", quoted(group)))
+                .help(format!("{near}the groups are {}", groups.join(", ")));
+            continue;
+        }
         let value = parse_value(value, place);
         if let Err(table) = set(root, &path, place, value) {
             cx.error(
@@ -26,6 +38,38 @@ pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Co
             );
         }
     }
+}
+
+/// The groups of flows there are, where an override sets a key of another one that no override makes.
+fn other_groups(root: &Node, group: &str, overrides: &[(String, String)]) -> Option<Vec<String>> {
+    let flows = root.entries()?.iter().find(|entry| entry.key == "flows")?;
+    let groups: Vec<String> = flows
+        .node
+        .entries()?
+        .iter()
+        .map(|entry| entry.key.clone())
+        .collect();
+    let workload = format!("flows.{group}.workload");
+    let is_made = || {
+        overrides
+            .iter()
+            .any(|(key, _)| key.replace(' ', "") == workload)
+    };
+    let is_new = !groups.is_empty() && !groups.iter().any(|name| name == group);
+    (is_new && !is_made()).then_some(groups)
+}
+
+/// The remedy for a value that was meant for a sweep, or has quotes of a word processor.
+pub(crate) fn hint(value: &str) -> Option<String> {
+    if value.contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}']) {
+        return Some("quotes are straight: \" or '".to_owned());
+    }
+    let is_list = value.contains(',') && !value.contains(['"', '\'', '{', '(']);
+    is_list.then(|| {
+        "several values are for `incastle sweep`, each in turn; one list is written \
+         [\"a\", \"b\"]"
+            .to_owned()
+    })
 }
 
 /// A TOML value, or else the string itself.

@@ -5,7 +5,7 @@
 
 use crate::text::node::{Content, Entry, Node, Place};
 
-/// The tree without the tables that have errors at `keys`; `None` where too little would remain.
+/// The tree without the tables that have errors at `keys`, of groups of flows with their hosts; `None` where too little would remain.
 pub(crate) fn without(tree: &Node, keys: &[String]) -> Option<Node> {
     let mut tree = tree.clone();
     let entries = tree.entries_mut()?;
@@ -15,7 +15,9 @@ pub(crate) fn without(tree: &Node, keys: &[String]) -> Option<Node> {
             ("network", _) | ("flows", None) => return None,
             ("run", _) => put_duration(entries),
             (table @ ("flows" | "switches"), Some(name)) => {
+                let hosts = hosts_alone(entries, name, keys).filter(|_| table == "flows");
                 remove_within(entries, table, &[name]);
+                add_within(entries, table, hosts);
                 // These name flows, which may be the ones cut out.
                 remove_within(entries, "measure", &["window", "throughput", "qcn"]);
             }
@@ -23,6 +25,36 @@ pub(crate) fn without(tree: &Node, keys: &[String]) -> Option<Node> {
         }
     }
     Some(tree)
+}
+
+/// A group of flows with its hosts alone, so that these are checked; `None` where they are the error.
+fn hosts_alone(entries: &[Entry], name: &str, keys: &[String]) -> Option<Entry> {
+    let flows = entries.iter().find(|entry| entry.key == "flows")?;
+    let mut group = flows
+        .node
+        .entries()?
+        .iter()
+        .find(|entry| entry.key == name)?
+        .clone();
+    let is_wrong = |key: &str| keys.contains(&format!("flows.{name}.{key}"));
+    let members = group.node.entries_mut()?;
+    members.retain(|entry| matches!(entry.key.as_str(), "from" | "to"));
+    if members.len() < 2 || is_wrong("from") || is_wrong("to") {
+        return None;
+    }
+    let place = group.place;
+    members.push(text("workload", "bulk", place));
+    Some(group)
+}
+
+fn add_within(entries: &mut [Entry], table: &str, added: Option<Entry>) {
+    for entry in entries.iter_mut().filter(|entry| entry.key == table) {
+        entry
+            .node
+            .entries_mut()
+            .into_iter()
+            .for_each(|inner| inner.extend(added.clone()));
+    }
 }
 
 fn remove_within(entries: &mut [Entry], table: &str, names: &[&str]) {
@@ -36,15 +68,27 @@ fn remove_within(entries: &mut [Entry], table: &str, names: &[&str]) {
 /// A run of the maximum length: nothing in it comes too late.
 fn put_duration(entries: &mut Vec<Entry>) {
     entries.retain(|entry| entry.key != "run");
-    let entry = |key: &str, content| Entry {
-        key: key.to_owned(),
-        place: Place::File(0),
+    let place = Place::File(0);
+    entries.push(Entry {
+        key: "run".to_owned(),
+        place,
         node: Node {
-            place: Place::File(0),
-            content,
+            place,
+            content: Content::Table(vec![text("duration", "100000 s", place)]),
         },
         inherited: false,
-    };
-    let duration = entry("duration", Content::Text("100000 s".to_owned()));
-    entries.push(entry("run", Content::Table(vec![duration])));
+    });
+}
+
+/// A key with a string.
+fn text(key: &str, value: &str, place: Place) -> Entry {
+    Entry {
+        key: key.to_owned(),
+        place,
+        node: Node {
+            place,
+            content: Content::Text(value.to_owned()),
+        },
+        inherited: false,
+    }
 }

@@ -28,7 +28,7 @@ fn expand_transport(transport: &mut Node) {
     let Some(Entry { place, node, .. }) = congestion else {
         return;
     };
-    if !matches!(&node.content, Content::Text(text) if text.contains(".py:")) {
+    if !matches!(&node.content, Content::Text(text) if is_in_file(text)) {
         return;
     }
     let word = Node {
@@ -44,4 +44,9 @@ fn expand_transport(transport: &mut Node) {
     // It overrides `controller`, as the last override does.
     entries.retain(|entry| entry.key != "controller");
     entries.push(controller);
+}
+
+/// Whether a string names a file of Python, with or without a class in it.
+fn is_in_file(text: &str) -> bool {
+    text.contains(".py:") || text.strip_suffix(".py").is_some()
 }

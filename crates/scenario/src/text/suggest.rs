@@ -2,6 +2,9 @@
 
 use crate::text::node::quoted;
 
+/// A likeness from which two words are probably the same.
+const NEARLY: f64 = 0.93;
+
 /// The valid word most similar to `found`, if any is similar at all.
 pub(crate) fn did_you_mean<'a>(found: &str, valid: &[&'a str]) -> Option<&'a str> {
     let folded = found.to_lowercase().replace('_', "-");
@@ -13,6 +16,18 @@ pub(crate) fn did_you_mean<'a>(found: &str, valid: &[&'a str]) -> Option<&'a str
         }
     }
     best.map(|(_, word)| word)
+}
+
+/// Whether `found` is probably a misspelling of `word`; short words are too alike to be sure.
+pub(crate) fn nearly(found: &str, word: &str) -> bool {
+    let (found, word) = (fold(found), fold(word));
+    word.len() > 4 && strsim::jaro_winkler(&found, &word) > NEARLY
+}
+
+/// A word without case, blanks, `-` and `_`.
+pub(crate) fn fold(word: &str) -> String {
+    let kept = word.chars().filter(|c| !matches!(c, '-' | '_' | ' '));
+    kept.flat_map(char::to_lowercase).collect()
 }
 
 /// The beginning of a help: `did you mean "b"? `, or nothing where no valid word is similar.

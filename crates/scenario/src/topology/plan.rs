@@ -9,6 +9,7 @@ use crate::text::files::NoFiles;
 use crate::text::node::quoted;
 use crate::text::suggest::{choices, near};
 use crate::topology::layout::{End, Layout, Link};
+use crate::topology::tier::Tier;
 
 /// The maximum number of links in a network: more is probably a typing error.
 const MOST_LINKS: u64 = 4_000_000;
@@ -147,13 +148,16 @@ impl Plan {
         let terms = selection.terms();
         let links = self.links.iter().enumerate();
         if let [word] = terms.as_slice() {
-            let group: Vec<usize> = links
-                .clone()
-                .filter(|(_, link)| link.group == word)
-                .map(|(position, _)| position)
-                .collect();
-            if !group.is_empty() {
-                return Some(group);
+            // Tables call them by tier: `uplinks`, `core`, `trunk`.
+            for named in [
+                |link: &Link| link.group,
+                |link: &Link| Tier::of(link).word(),
+            ] {
+                let group = links.clone().filter(|(_, link)| named(link) == word);
+                let group: Vec<usize> = group.map(|(position, _)| position).collect();
+                if !group.is_empty() {
+                    return Some(group);
+                }
             }
         }
         let mut quiet = Context::new(&NoFiles);
@@ -175,7 +179,13 @@ impl Plan {
         groups.sort_unstable();
         groups.dedup();
         let wanted = selection.terms().join(", ");
-        let near = near(&wanted, &groups);
+        let tiers = Tier::ALL.map(Tier::word);
+        let mut words = groups.clone();
+        words.extend(tiers.into_iter().filter(|word| {
+            let mut links = self.links.iter();
+            links.any(|link| Tier::of(link).word() == *word)
+        }));
+        let near = near(&wanted, &words);
         cx.error_at(
             key,
             format!(

@@ -59,6 +59,9 @@ fn overrides(name: &str) -> Vec<(String, String)> {
         ("network.senders", "1\nrate = 2"),
         ("switch.queue", "{ kind = 'threshold' }"),
         ("measure.window", "[long:0]"),
+        ("flows.lnog.count", "2"),
+        ("network.rate", "1,10 Gbit/s"),
+        ("network.delay", "\u{201c}1 us\u{201d}"),
     ];
     sets.map(|(key, value)| (key.to_owned(), value.to_owned()))
         .to_vec()
