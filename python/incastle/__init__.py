@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ResultError,
         RunError,
         ScenarioError,
+        ScenarioNotFound,
         TableMissing,
     )
     from incastle.estimates.api import EstimateStopped, estimate
@@ -67,6 +68,7 @@ __all__ = [
     "RunError",
     "Scenario",
     "ScenarioError",
+    "ScenarioNotFound",
     "SearchResult",
     "Sweep",
     "SweepProgress",

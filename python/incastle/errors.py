@@ -54,7 +54,8 @@ class Diagnostic:
         if self.line:
             return f"{self.file}:{self.line}:{self.column}"
         option, space, setting = self.file.partition(" ")
-        return f"{option} {shlex.quote(setting)}" if space and option == "--set" else self.file
+        is_option = space and option.startswith("--")
+        return f"{option} {shlex.quote(setting)}" if is_option else self.file
 
     @property
     def in_one_line(self) -> str:
@@ -101,6 +102,14 @@ def unreadable(path: Path, error: BaseException, advice: str = "") -> ResultErro
     else:
         why = str(error)
     return ResultError(f"{path} cannot be read: {why}" + (f"; {advice}" if advice else ""))
+
+
+class ScenarioNotFound(IncastleError, FileNotFoundError):  # noqa: N818  reads well where it is caught
+    """There is no scenario file of this name; the message has the nearest that there is."""
+
+    def __str__(self) -> str:
+        """Name the file and the reason."""
+        return f"{self.filename}: {self.strerror}"
 
 
 class TableMissing(IncastleError, AttributeError):  # noqa: N818  reads well where it is caught

@@ -9,6 +9,8 @@ from __future__ import annotations
 import json
 import os
 import tomllib
+from collections.abc import Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,10 +18,10 @@ import tomli_w
 
 from incastle import _engine
 from incastle.controllers.sources import Bound, Origins, bind, makers
-from incastle.errors import Diagnostic, InternalError, ScenarioError
+from incastle.errors import Diagnostic, InternalError, ScenarioError, ScenarioNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 Parts: TypeAlias = "tuple[str, str, tuple[tuple[str, str], ...], Mapping[str, Bound]]"
 """The source of a scenario: text, name of the file, overrides, classes of controllers."""
@@ -208,15 +210,45 @@ class Scenario:
         return (Scenario, (self._text, self._file, self._overrides, self._origins.bound))
 
 
-def load(path: str | os.PathLike[str], overrides: Sequence[tuple[str, str]] = ()) -> Scenario:
-    """Read and check a scenario file; `overrides` are (key, value) as after `--set`.
+def load(
+    path: str | os.PathLike[str],
+    overrides: Mapping[str, Value] | Sequence[tuple[str, str]] = (),
+) -> Scenario:
+    """Read and check a scenario file.
+
+    Args:
+        path: the file.
+        overrides: keys with their values, `{"flows.storage.count": 40}`; or pairs (key, value) of
+            strings as after `--set`.
 
     Raises:
+        ScenarioNotFound: there is no such file; an OSError, too.
         OSError: the file cannot be read.
         ScenarioError: it can, and is not a right scenario: `.diagnostics` has all mistakes.
 
     """
-    return Scenario.from_file(path, overrides)
+    return Scenario.from_file(path, _pairs(overrides))
+
+
+def _pairs(overrides: object) -> list[tuple[str, str]]:
+    """Return overrides as (key, value) of strings.
+
+    Raises:
+        TypeError: they are something else.
+
+    """
+    if isinstance(overrides, Mapping):
+        return [(key, one_line_toml(value)) for key, value in overrides.items()]
+    if isinstance(overrides, list | tuple) and all(map(_is_pair, overrides)):
+        return [(key, value) for key, value in overrides]
+    raise TypeError(
+        f"overrides are a dictionary, found {overrides!r}: write "
+        '{"flows.storage.count": 40}, or [("flows.storage.count", "40")]'
+    )
+
+
+def _is_pair(pair: object) -> bool:
+    return isinstance(pair, tuple | list) and [type(one) for one in pair] == [str, str]
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -228,7 +260,10 @@ def read_text(path: str | os.PathLike[str]) -> str:
         raise ScenarioError([Diagnostic("error", file, 0, 0, "", message, how)])
     try:
         return Path(file).read_text(encoding="utf-8-sig")
-    except (FileNotFoundError, IsADirectoryError) as error:
+    except FileNotFoundError as error:
+        reason = f"{error.strerror}{_meant(Path(file))}"
+        raise ScenarioNotFound(error.errno, reason, file) from None
+    except IsADirectoryError as error:
         error.strerror = f"{error.strerror}{_meant(Path(file))}"
         raise
     except UnicodeDecodeError as error:
@@ -241,7 +276,11 @@ def _meant(path: Path) -> str:
     inside, sibling = path / "scenario.toml", Path(f"{path}.toml")
     if inside.is_file():
         return f": the scenario in it is {inside}"
-    return f": did you mean {sibling}?" if sibling.is_file() else ""
+    if sibling.is_file():
+        return f": did you mean {sibling}?"
+    there = [one.name for one in path.parent.glob("*.toml")] if path.parent.is_dir() else []
+    near = get_close_matches(path.name, there, 1, 0.75)
+    return f": did you mean {path.with_name(near[0])}?" if near else ""
 
 
 def no_other_than(scenario: object) -> Scenario:

@@ -7,6 +7,7 @@ go to standard error, and a progress bar only to a terminal.
 from __future__ import annotations
 
 import json
+import linecache
 import sys
 import warnings
 from contextlib import contextmanager, nullcontext, redirect_stdout
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 PIPE_WIDTH = 150
 """Columns where there is no terminal to ask."""
+
+EXCERPT = 100
+"""Columns of a line of a file below a diagnostic."""
 
 SLOW_CHECKS = 500
 """Combinations whose check takes long enough for a bar."""
@@ -72,21 +76,39 @@ def show_warning(
         (file or sys.stderr).write(text)
 
 
-def diagnostics(found: Sequence[Diagnostic]) -> None:
-    """Show mistakes and warnings, each with its place and what would be right."""
+def diagnostics(found: Sequence[Diagnostic], *, excerpts: bool = False) -> None:
+    """Show mistakes and warnings, each with its place and what would be right.
+
+    With `excerpts` the line of the file stands below each, and a mark under its place.
+    """
     console = errors()
     for one in found:
         colour = "yellow" if one.severity == "warning" else "red"
         console.print(
             f"[bold]{escape(one.place)}:[/] [{colour}]{one.severity}:[/] {escape(one.message)}"
         )
+        if excerpts:
+            for line in _excerpt(one):
+                console.print(f"[dim]{escape(line)}[/]")
         for line in (one.help or "").splitlines():
             console.print(f"    {escape(line)}")
 
 
-def scenario_error(broken: ScenarioError) -> None:
+def _excerpt(one: Diagnostic) -> tuple[str, ...]:
+    """Return the line of a diagnostic and a mark under its place; nothing where there is none."""
+    line = linecache.getline(one.file, one.line).rstrip().expandtabs(1) if one.line else ""
+    if not line.strip():
+        return ()
+    # The end of a long line would wrap.
+    first = max(0, one.column - EXCERPT // 2)
+    shown, margin = line[first : first + EXCERPT], f"{one.line:>5} | "
+    mark = " " * (one.column - 1 - first)
+    return f"{margin}{shown}", f"{' ' * (len(margin) - 2)}| {mark}^"
+
+
+def scenario_error(broken: ScenarioError, *, excerpts: bool = False) -> None:
     """Show all mistakes of a scenario and their number."""
-    diagnostics(broken.diagnostics)
+    diagnostics(broken.diagnostics, excerpts=excerpts)
     count = sum(one.severity != "warning" for one in broken.diagnostics)
     if count > 1:
         note(f"{count} mistakes")

@@ -90,7 +90,7 @@ def test_conditions(text: str, row: dict[str, Any], holds: bool) -> None:
         ("goodput > 3 ms", "compared with a quantity in bit/s"),
         ("timeouts < 3 packets", "compared with a number"),
         ("goodputt > 1 Gbit/s", "did you mean goodput"),
-        ("goodput > 1 Gbit/s or drops < 3", "compared with a quantity"),
+        ("goodput > 1 Gbit/s or drops < 3", "joined by and alone, not by or"),
         ("__import__('os').remove('x') > 1", "is not MEASURE"),
         ("", "is not MEASURE"),
     ],

@@ -60,15 +60,15 @@ OF_FLOWS = {
     "fairness": "Jain's index of the flows' goodputs: 1 if all are equal, 1/n if one has all",
 }
 OF_TRANSFERS = {
-    "completed": "finite flows and single answers that were completed",
-    "unfinished": "finite flows and single answers that were unfinished at the end",
-    "rounds": "requests to several servers of which the last answer came",
-    "rounds_unfinished": "requests to several servers of which an answer was missing at the end",
+    "completed": "finite flows and single responses that were completed",
+    "unfinished": "finite flows and single responses that were unfinished at the end",
+    "rounds": "requests to several servers of which the last response came",
+    "rounds_unfinished": "requests to several servers of which a response was missing at the end",
 }
 STATISTICS = {
-    "completion_mean_s": "FCT of finite flows and single answers: mean",
-    "completion_median_s": "FCT of finite flows and single answers: median",
-    "completion_p99_s": "FCT of finite flows and single answers: 99th percentile",
+    "completion_mean_s": "FCT of finite flows and single responses: mean",
+    "completion_median_s": "FCT of finite flows and single responses: median",
+    "completion_p99_s": "FCT of finite flows and single responses: 99th percentile",
     "round_mean_s": "completion time of requests to several servers: mean",
     "round_median_s": "completion time of requests to several servers: median",
     "round_p99_s": "completion time of requests to several servers: 99th percentile",
@@ -87,6 +87,9 @@ OF_PORTS = {
 }
 COUNTERS = ("retransmissions", "timeouts", "marks", "drops")
 """Of groups alone: those of the whole run are totals."""
+
+SHARES = ("fairness", "utilisation")
+"""Measures from 0 to 1."""
 
 UNITS = {"_bit_s": "bit/s", "_bytes": "B", "_packets": "packets", "_s": "s"}
 """The unit by the end of a column's name; every other column is a plain number."""

@@ -11,6 +11,7 @@ import os
 import sys
 import warnings
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -18,6 +19,7 @@ from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
 from incastle import __version__, interrupts, terminal
+from incastle.commands import usage
 from incastle.commands.options import examples
 from incastle.errors import IncastleError, InternalError, ScenarioError
 from incastle.interrupts import INTERRUPTED
@@ -151,6 +153,9 @@ def main() -> NoReturn:
 
 def _run_app() -> int | None:
     interrupts.raise_again()
+    for option, value in pairwise(sys.argv[1:]):
+        if option.startswith("--") and not value:
+            raise IncastleError(f"{option} needs a value, found an empty one")
     try:
         name = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
         status: int | None = application(name)(prog_name="incastle", standalone_mode=False)
@@ -173,8 +178,12 @@ def _abandon_output() -> None:
 
 def _explain_usage(error: TyperException) -> NoReturn:
     context = getattr(error, "ctx", None)
-    command = "incastle" if context is None else context.command_path
-    terminal.error(error.format_message().replace("Value error, ", ""))
+    words = sys.argv[1:]
+    name = next((word for word in words if word in COMMANDS), None)
+    command = f"incastle {name}" if name else "incastle"
+    if context is not None and context.info_name in COMMANDS:
+        command = context.command_path
+    terminal.error(usage.message(error.format_message(), words, COMMANDS))
     terminal.note(f"  {command} --help shows what is right")
     sys.exit(IncastleError.exit_status)
 

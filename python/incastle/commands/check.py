@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path  # noqa: TC003  typer looks at it
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
 from incastle import terminal
 from incastle.commands import offered_load
-from incastle.commands.options import Settings, load_scenario
+from incastle.commands.options import AsJson, Settings, load_scenario, setting
 from incastle.errors import IncastleError, ScenarioError
 
 EXAMPLES = (
     "incastle check my.toml",
     "incastle check my.toml --resolved > complete.toml",
     "incastle check my.toml --set flows.storage.count=40",
+    "incastle check my.toml --json",
 )
 
 
@@ -28,6 +30,7 @@ def check(
         bool,
         typer.Option("--resolved", help="Print the complete scenario with all defaults."),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """Check scenarios without running them: each mistake with its line and the valid choices.
 
@@ -35,13 +38,18 @@ def check(
     warning above 100 %. It counts groups whose load does not depend on the network: poisson,
     random-incast, cbr, on-off, queries with a rate, UDP and flow lists. Details:
     docs/models/workloads.md.
+
+    With --json: a list with an object for each file, its mistakes and warnings, and whether it can
+    run.
     """
+    if as_json:
+        _as_json(scenarios, settings)
     broken = 0
     for path in scenarios:
         try:
-            scenario = load_scenario(path, settings)
+            scenario = load_scenario(path, settings, excerpts=True)
         except ScenarioError as found:
-            terminal.scenario_error(found)
+            terminal.scenario_error(found, excerpts=True)
             broken += 1
             continue
         if resolved:
@@ -51,3 +59,21 @@ def check(
             offered_load.show(scenario.offered_load, terminal.output())
     if broken:
         raise typer.Exit(IncastleError.exit_status)
+
+
+def _as_json(scenarios: list[Path], settings: list[str] | None) -> NoReturn:
+    """Print the findings of all files as JSON, and leave with the status of the worst."""
+    from incastle.scenario import load  # noqa: PLC0415  slow to import
+
+    overrides = [setting(text) for text in settings or []]
+    rows = []
+    for path in scenarios:
+        try:
+            found = load(path, overrides).warnings
+        except ScenarioError as broken:
+            found = broken.diagnostics
+        errors = sum(one.severity == "error" for one in found)
+        findings = [asdict(one) for one in found]
+        rows.append({"file": str(path), "correct": not errors, "findings": findings})
+    terminal.print_json(rows)
+    raise typer.Exit(0 if all(row["correct"] for row in rows) else IncastleError.exit_status)

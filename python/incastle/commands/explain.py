@@ -36,8 +36,12 @@ WHAT = {"flow": "all of it", "response": "its slowest response", "step": "its sl
 def explain(
     result: Annotated[Path, typer.Argument(metavar="RESULT", help="A result directory.")],
     flow: Annotated[
-        str | None,
-        typer.Option(metavar="N", help="The flow to explain: its number, or GROUP:INDEX."),
+        list[str] | None,
+        typer.Option(
+            metavar="N",
+            help="The flow to explain: its number, GROUP:INDEX, or GROUP for its slowest. "
+            "Repeatable.",
+        ),
     ] = None,
     slowest: Annotated[
         bool, typer.Option("--slowest", help="Explain the slowest transfer (the default).")
@@ -66,11 +70,11 @@ def explain(
     from incastle.plotting import style  # noqa: PLC0415  only here
     from incastle.results import Result  # noqa: PLC0415
 
-    if (flow is not None) + slowest + timeouts > 1:
+    if bool(flow) + slowest + timeouts > 1:
         raise IncastleError("only one of --flow, --slowest and --timeouts can be given")
     if plot is not None:
         style.form_of(plot)  # refused before the run, not after it
-    if plot is not None and timeouts:
+    if plot is not None and (timeouts or len(flow or ()) > 1):
         raise IncastleError("--plot draws one flow: name it with --flow")
     loaded = Result.load(result, verify=not unverified)
     if timeouts:
@@ -78,7 +82,8 @@ def explain(
         left_out = 0 if everything else max(0, len(flows) - MAX_FLOWS)
         flows = flows if everything else flows[:MAX_FLOWS]
     else:
-        flows = [api.slowest(loaded) if flow is None else api.numbered(loaded, flow)]
+        named = (api.numbered(loaded, one) for one in flow or ())
+        flows = list(dict.fromkeys(named)) or [api.slowest(loaded)]
         left_out = 0
     if not flows:
         terminal.note(f"no flow of {loaded.name} had a retransmission timeout")
@@ -97,7 +102,8 @@ def explain(
     finally:
         if as_json:
             of_all = [one.as_json() for one in found]
-            terminal.print_json(of_all if timeouts else of_all[0])
+            several = timeouts or len(flow or ()) > 1
+            terminal.print_json(of_all if several else of_all[0])
         else:
             _show(found, only_timeouts=timeouts)
     if left_out:

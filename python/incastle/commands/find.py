@@ -119,7 +119,9 @@ def find(
         raise IncastleError(f"--{goal} KEY=VALUES needs --where CONDITION, and no --over")
     if not bisecting and not over:
         raise IncastleError(f"--{goal} MEASURE needs --over KEY=VALUES")
-    plan = many_runs.read_plan(str(scenario), [text] if bisecting else over, seeds, seed, settings)
+    option = f"--{goal}" if bisecting else "--over"
+    lists = [text] if bisecting else over
+    plan = many_runs.read_plan(str(scenario), lists, seeds, seed, settings, option)
     place = many_runs.place_of(out or default_place(plan, "find"), resume=resume, force=force)
     saved = many_runs.reporting_kept_runs(place.directory)
     shown = many_runs.sweep_bar(scenario.stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +12,7 @@ from rich.table import Table
 
 from incastle import _engine, terminal
 from incastle.commands.options import AsJson  # noqa: TC001  typer looks at it
+from incastle.errors import IncastleError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,26 +36,39 @@ class Listing(StrEnum):
 
 
 def list_(
-    what: Annotated[
-        Listing | None,
+    name: Annotated[
+        str | None,
         typer.Argument(
-            help="What to list.",
+            metavar="LIST",
+            help=f"One of {', '.join(Listing)}.",
             show_default="everything",
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the names that a scenario can use, the papers, the measures or the kinds of plots."""
+    what = None if name is None else _named(name)
     lists = {one.value: _listing(one) for one in ([what] if what else Listing)}
     if as_json:
         named = {
-            name: [{"name": entry, "description": text} for entry, text in entries]
-            for name, entries in lists.items()
+            title: [{"name": entry, "description": text} for entry, text in entries]
+            for title, entries in lists.items()
         }
         terminal.print_json(named[what.value] if what else named)
         return
-    for name, entries in lists.items():
-        _show(entries, title=None if what else name)
+    for title, entries in lists.items():
+        _show(entries, title=None if what else title)
+
+
+def _named(name: str) -> Listing:
+    """Return the list of this name; its singular is enough."""
+    found = name.lower()
+    for one in Listing:
+        if found in {one.value, one.value.removesuffix("s"), one.value.removesuffix("ies") + "y"}:
+            return one
+    near = difflib.get_close_matches(found, list(Listing), 1)
+    meant = f"did you mean {near[0]}? " if near else ""
+    raise IncastleError(f"no list {name!r}: {meant}there are {', '.join(Listing)}")
 
 
 def _listing(what: Listing) -> list[tuple[str, str]]:

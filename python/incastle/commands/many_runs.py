@@ -55,13 +55,14 @@ def read_plan(
     seeds: int,
     seed: int | None,
     fixed: list[str] | None = None,
+    option: str = "--set",
 ) -> Plan:
     """Read a scenario, what is set in it, and the lists of values."""
     from incastle.sweeps import plan as module  # noqa: PLC0415  slow to import
     from incastle.sweeps.values import axis_from_text  # noqa: PLC0415
 
-    axes = tuple(axis_from_text(*setting(text)) for text in lists or [])
-    source = module.Source.read(file, [setting(text) for text in fixed or []])
+    axes = tuple(axis_from_text(*setting(text, option), option) for text in lists or [])
+    source = module.Source.read(file, [setting(text) for text in fixed or []], option)
     first = source.first_seed(axes) if seed is None else seed
     if first + seeds - 1 > MAX_SEED:
         raise IncastleError(f"--seeds {seeds}: the last seed would be above {MAX_SEED}")

@@ -59,21 +59,25 @@ def examples(*lines: str) -> str:
     return "\n\n".join(("Examples:", *(f"`{line}`" for line in lines)))
 
 
-def setting(text: str) -> tuple[str, str]:
-    """Split KEY=VALUE."""
+def setting(text: str, option: str = "--set") -> tuple[str, str]:
+    """Split KEY=VALUE of an option."""
     key, equals, value = text.partition("=")
     if not (equals and key.strip() and value.strip()):
-        raise IncastleError(f"--set {text}: expected KEY=VALUE, as in --set flows.storage.count=40")
+        form = "KEY=VALUE, as in" if option == "--set" else "KEY=VALUES, as in"
+        example = "flows.storage.count=40" if option == "--set" else "network.senders=2,4,8"
+        raise IncastleError(f"{option} {text}: expected {form} {option} {example}")
     return key.strip(), value.strip()
 
 
-def load_scenario(path: Path, settings: list[str] | None, seed: int | None = None) -> Scenario:
-    """Read, override and check a scenario; warnings are shown."""
+def load_scenario(
+    path: Path, settings: list[str] | None, seed: int | None = None, *, excerpts: bool = False
+) -> Scenario:
+    """Read, override and check a scenario; warnings are shown, with their lines if `excerpts`."""
     from incastle.scenario import load  # noqa: PLC0415  slow to import
 
     overrides = [setting(text) for text in settings or []]
     if seed is not None:
         overrides.append(("run.seed", str(seed)))
     scenario = load(path, overrides)
-    terminal.diagnostics(scenario.warnings)
+    terminal.diagnostics(scenario.warnings, excerpts=excerpts)
     return scenario

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -159,7 +160,8 @@ def explain(result: Result | str | os.PathLike[str], flow: int | str | None = No
 
     Args:
         result: a result, or the directory of one.
-        flow: its number in the table of flows, or GROUP:INDEX; None for the slowest transfer.
+        flow: its number in the table of flows, GROUP:INDEX, or GROUP for its slowest; None for the
+            slowest of all.
 
     Raises:
         ResultError: there is no such flow, or no record, and none can be made.
@@ -188,7 +190,7 @@ def explain_all(
 
 
 def numbered(result: Result, flow: int | str) -> int:
-    """Return the number of a flow that is named by its number or as GROUP:INDEX.
+    """Return the number of a flow: named by its number, as GROUP:INDEX, or GROUP for its slowest.
 
     Raises:
         ResultError: there is no such flow; the message lists those that exist.
@@ -196,6 +198,10 @@ def numbered(result: Result, flow: int | str) -> int:
     """
     flows = _flows(result)
     group, colon, index = str(flow).partition(":")
+    of_group = flows.filter(pl.col("group") == group)["flow"]
+    if not colon and not of_group.is_empty():
+        transfers = _by_time(result, pl.col("flow").is_in(of_group.to_list()))
+        return int((of_group if transfers.is_empty() else transfers["flow"])[0])
     if colon and index.isdecimal():
         wanted = (pl.col("group") == group) & (pl.col("index") == int(index))
         found = flows.filter(wanted)
@@ -203,7 +209,10 @@ def numbered(result: Result, flow: int | str) -> int:
             return int(found["flow"][0])
     elif str(flow).isdecimal() and int(flow) < len(flows):
         return int(flow)
-    raise ResultError(f"the result of {result.name!r} has no flow {flow}: {_there_are(flows)}")
+    near = difflib.get_close_matches(group, flows["group"].unique().to_list(), 1)
+    meant = f"did you mean {near[0]}{colon}{index}? " if near and near[0] != group else ""
+    there = f"{meant}{_there_are(flows)}"
+    raise ResultError(f"the result of {result.name!r} has no flow {flow}: {there}")
 
 
 def _flows(result: Result) -> pl.DataFrame:

@@ -108,10 +108,11 @@ def check_folder_of_seeds(folder: Path) -> None:
 
 
 def _check_replaceable(directory: Path, *, force: bool) -> None:
+    if directory.is_dir() and not any(directory.iterdir()):
+        return
     if not force:
         raise ResultError(f"{directory} already exists{_what_it_holds(directory)}")
-    empty = directory.is_dir() and not any(directory.iterdir())
-    if not empty and not (directory / SUMMARY).is_file():
+    if not (directory / SUMMARY).is_file():
         why = described(directory)
         raise ResultError(
             f"{directory} exists and is not a result, so --force leaves it alone"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from incastle.sweeps import bisect as bisection
 from incastle.sweeps import optimize as optimization
 from incastle.sweeps.plan import Plan, Source
-from incastle.sweeps.values import axis_from_values
+from incastle.sweeps.values import axes_of
 from incastle.sweeps.work import Execution, Place, run_plan
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def sweep(
         ResultError: `out` holds something else.
 
     """
-    axes = tuple(axis_from_values(key, some) for key, some in values.items())
+    axes = axes_of(values)
     plan = Plan(Source.of(scenario), axes, _seeds(scenario, seeds))
     runs = plan.check().runs
     execution = Execution(on, threads, progress)
@@ -96,10 +96,9 @@ def find(
 
     """
     given = [some for some in (largest, smallest) if some is not None]
-    if len(given) != 1 or len(given[0]) != 1:
+    axes = axes_of(given[0]) if len(given) == 1 else ()
+    if len(axes) != 1:
         raise ValueError("one key is needed, in `largest` or in `smallest`")
-    ((key, values),) = given[0].items()
-    axes = (axis_from_values(key, values),)
     return bisection.bisect(
         Plan(Source.of(scenario), axes, _seeds(scenario, seeds)),
         where,
@@ -147,7 +146,7 @@ def optimize(
     measure = maximize if maximize is not None else minimize
     if measure is None or (maximize is not None and minimize is not None):
         raise ValueError("one measure is needed, in `maximize` or in `minimize`")
-    axes = tuple(axis_from_values(key, some) for key, some in values.items())
+    axes = axes_of(values)
     return optimization.optimize(
         Plan(Source.of(scenario), axes, _seeds(scenario, seeds)),
         optimization.Objective(measure, maximize is not None, where, trials),

@@ -13,7 +13,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.analysis.measures import ends_in, find_column
+from incastle.analysis.measures import SHARES, ends_in, find_column, shortened
 from incastle.errors import IncastleError
 from incastle.units import SCALES, parse
 
@@ -29,7 +29,10 @@ OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "<": operator.lt,
 }
 COMPARISON = re.compile(r"\s*([\w.-]+)\s*([<>=!]+)\s*(.+?)\s*")
+PERCENT = 100
 JOINED = re.compile(r"\s+and\s+")
+OTHERWISE = re.compile(r"\s+or\s+|\|\||&&|,|\bnot\b")
+"""Other ways to join comparisons."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,10 @@ def parse_condition(text: str, columns: Sequence[str]) -> Condition:
 
 
 def _comparison(part: str, whole: str, columns: Sequence[str]) -> Comparison:
+    if (other := OTHERWISE.search(part)) is not None:
+        raise IncastleError(
+            f"condition {whole!r}: comparisons are joined by and alone, not by {other[0].strip()}"
+        )
     found = COMPARISON.fullmatch(part)
     if found is None or found[2] not in OPERATORS:
         raise IncastleError(
@@ -133,4 +140,8 @@ def _comparison(part: str, whole: str, columns: Sequence[str]) -> Comparison:
         units = ", ".join(name for name in SCALES[column.unit] if name)
         right = f"a quantity in {units}" if column.unit else "a number, or a share in %"
         raise IncastleError(f"condition {whole!r}: {found[1]} is compared with {right}")
+    bare = shortened(column.name).rpartition(".")[2]
+    if bare in SHARES and not 0 <= quantity[0] <= 1:
+        meant = f": did you mean {found[3]} %?" if quantity[0] <= PERCENT else ""
+        raise IncastleError(f"condition {whole!r}: {found[1]} is a share from 0 to 1{meant}")
     return Comparison(column.name, found[2], quantity[0])

@@ -11,7 +11,7 @@ import hashlib
 import itertools
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from incastle.errors import Diagnostic, IncastleError, ScenarioError
@@ -38,11 +38,18 @@ class Source:
     file: str
     settings: tuple[tuple[str, str], ...] = ()
     controllers: Mapping[str, Bound] = field(default_factory=dict, hash=False)
+    option: str = "--set"
+    """The option with the values that are tried."""
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str], settings: Sequence[tuple[str, str]] = ()) -> Source:
+    def read(
+        cls,
+        path: str | os.PathLike[str],
+        settings: Sequence[tuple[str, str]] = (),
+        option: str = "--set",
+    ) -> Source:
         """Read a file; settings are (key, value) as after `--set`."""
-        return cls(read_text(path), str(path), tuple(settings))
+        return cls(read_text(path), str(path), tuple(settings), option=option)
 
     @classmethod
     def of(cls, scenario: Scenario) -> Source:
@@ -62,7 +69,19 @@ class Source:
 
     def scenario(self, settings: Sequence[tuple[str, str]]) -> Scenario:
         """Check the scenario with more settings, as they are written after `--set`."""
-        return Scenario(self.text, self.file, (*self.settings, *settings), self.controllers)
+        overrides = (*self.settings, *settings)
+        try:
+            return Scenario(self.text, self.file, overrides, self.controllers)
+        except ScenarioError as broken:
+            raise ScenarioError(
+                [self._as_typed(one, settings) for one in broken.diagnostics]
+            ) from None
+
+    def _as_typed(self, one: Diagnostic, settings: Sequence[tuple[str, str]]) -> Diagnostic:
+        """Name the option that a value was given with."""
+        if one.file not in [f"--set {key}={value}" for key, value in settings]:
+            return one
+        return replace(one, file=one.file.replace("--set", self.option, 1))
 
 
 @dataclass(frozen=True)
@@ -213,7 +232,8 @@ class Checker:
 
 def _add(there: dict[tuple[str, str], Diagnostic], found: Sequence[Diagnostic]) -> None:
     for one in found:
-        there.setdefault((one.place, one.message), one)
+        # An unknown key has one message, however many values it is given.
+        there.setdefault((one.key or one.place, one.message), one)
 
 
 def _hash(text: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
@@ -72,8 +73,10 @@ def takes(kind: str, other: str) -> bool:
     return kind in {"text", other} or (kind == "number" and other == "integer")
 
 
-def axis_from_text(key: str, text: str) -> Axis:
-    """Read what stands after `KEY=`.
+def axis_from_text(key: str, text: str, option: str = "--set") -> Axis:
+    """Read what stands after `KEY=` of an option.
+
+    A unit at the end is that of all numbers without one: `10,50,100 KB`.
 
     Raises:
         IncastleError: a value is missing or given twice, or a range has no end.
@@ -83,22 +86,35 @@ def axis_from_text(key: str, text: str) -> Axis:
     if listed is not None:
         return axis_from_values(key, listed)
     choices: list[Choice] = []
-    parts = _split(text)
-    _check_units(key, text, parts)
-    for part in parts:
+    for part in _with_unit(_split(text)):
         if not part:
-            raise IncastleError(f"--set {key}={text}: a value is missing next to a comma")
-        choices += _range(key, part) or [_choice(part)]
+            raise IncastleError(f"{option} {key}={text}: a value is missing next to a comma")
+        choices += _range(f"{option} {key}", part) or [_choice(part)]
     return _distinct(Axis(key, tuple(choices)))
 
 
-def _check_units(key: str, text: str, parts: list[str]) -> None:
-    """Refuse `1,2,5 ms`: the unit at the end is that of the last value alone."""
+def _with_unit(parts: list[str]) -> list[str]:
+    """Return the values, numbers without a unit with that of the last one."""
     last = QUANTITY.fullmatch(parts[-1])
-    bare = [part for part in parts if NUMBER.fullmatch(part)]
-    if last is not None and bare:
-        meant = ",".join(f"{part} {last['unit']}" if part in bare else part for part in parts)
-        raise IncastleError(f"--set {key}={text}: each value needs its unit; did you mean {meant}?")
+    if last is None:
+        return parts
+    return [f"{part} {last['unit']}" if NUMBER.fullmatch(part) else part for part in parts]
+
+
+def axes_of(values: object) -> tuple[Axis, ...]:
+    """Take keys and their values from Python.
+
+    Raises:
+        TypeError: it is no mapping.
+        IncastleError: a value is missing or given twice.
+
+    """
+    if not isinstance(values, Mapping):
+        raise TypeError(
+            f"keys with their values are expected, found {values!r}: write a dictionary such as "
+            '{"network.senders": [2, 4, 8]}, or {"network.senders": "2,4,8"}'
+        )
+    return tuple(axis_from_values(key, some) for key, some in values.items())
 
 
 def axis_from_values(key: str, values: Iterable[Value] | str) -> Axis:
@@ -165,7 +181,7 @@ def _choice(text: str) -> Choice:
     return Choice(text, value if simple else text)
 
 
-def _range(key: str, text: str) -> list[Choice]:
+def _range(whose: str, text: str) -> list[Choice]:
     """Return the values of `FROM..TO [UNIT]`, both ends included; nothing if it is no range.
 
     They are one unit of the last written digit apart: `0.1..0.9` has nine values.
@@ -179,7 +195,7 @@ def _range(key: str, text: str) -> list[Choice]:
     count = int((last - first) / step) + 1
     if not 1 <= count <= MAX_IN_A_RANGE:
         raise IncastleError(
-            f"--set {key}={text}: from {first} to {last} there are {max(count, 0):,} values; "
+            f"{whose}={text}: from {first} to {last} there are {max(count, 0):,} values; "
             f"a range ascends and has at most {MAX_IN_A_RANGE:,}"
         )
     numbers = (first + step * place for place in range(count))

@@ -1,7 +1,7 @@
 //! The messages of `incastle check`: each error or warning with its place.
 //!
 //! A diagnostic has a place (file, line, column, or the override), the finding, and, as its help,
-//! the remedy. Leaves out: colours and excerpts of the file, which the terminal adds.
+//! the remedy. Leaves out: colours, and the lines of the file, which `incastle check` adds.
 
 use std::fmt;
 

@@ -1,0 +1,89 @@
+"""Messages about commands, options and arguments that are wrong, instead of Typer's own."""
+
+from __future__ import annotations
+
+import re
+from difflib import get_close_matches
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+OTHER_COMMANDS = {
+    "simulate": "run",
+    "sim": "run",
+    "start": "run",
+    "validate": "check",
+    "lint": "check",
+    "optimize": "find",
+    "optimise": "find",
+    "search": "find",
+    "compare": "diff",
+    "draw": "plot",
+    "figure": "plot",
+    "benchmark": "bench",
+    "convert": "import",
+    "predict": "estimate",
+    "why": "explain",
+}
+"""Other words for commands."""
+
+VALUE = r"Invalid value for '?(?P<name>[^':]+)'?: "
+
+FORMS = (
+    (VALUE + r".*as an integer", "{given}: a whole number is expected"),
+    (VALUE + r".*as a number", "{given}: a number is expected"),
+    (VALUE + r".*greater than or equal to (?P<bound>\S+)", "{given}: at least {bound} is expected"),
+    (VALUE + r".*less than or equal to (?P<bound>\S+)", "{given}: at most {bound} is expected"),
+    (VALUE + r"(?:Value error, )?(?P<why>.+)", "{given}: {why}"),
+    (r"Option '(?P<name>.+)' does not take a value\.", "{name} has no value: write it alone"),
+    (r"Option '(?P<name>.+)' requires an argument\.", "{name} needs a value"),
+    (r"Missing (?:argument|option) '(?P<name>.+)'\.", "{name} is missing"),
+    (r"Got unexpected extra argument(?:\(?s?\)?) \((?P<why>.+)\)", "unexpected: {why}"),
+    (
+        r"No such option: (?P<name>\S+) \(Possible options: (?P<why>.+)\)",
+        "no option {name}: did you mean {why}?",
+    ),
+    (r"No such option: (?P<name>\S+)(?: Did you mean (?P<why>\S+)\?)?", "no option {name}{meant}"),
+    (r"No such command '(?P<name>.+?)'\..*", "no command {name}{meant}"),
+)
+"""Typer's messages, and ours."""
+
+
+def message(typers: str, words: Sequence[str], commands: Iterable[str]) -> str:
+    """Return the message for one of Typer's.
+
+    Args:
+        typers: Typer's message.
+        words: the words of the command line.
+        commands: the names of all commands.
+
+    """
+    for pattern, form in FORMS:
+        found = re.fullmatch(pattern, typers.strip(), re.DOTALL)
+        if found is not None:
+            parts = {name: text or "" for name, text in found.groupdict().items()}
+            name = parts.get("name", "")
+            meant = parts.get("why") or _command_meant(name, commands)
+            parts["given"] = _given(name, words)
+            parts["meant"] = f": did you mean {meant}?" if meant else ""
+            return form.format(**parts)
+    return typers.replace("Value error, ", "")
+
+
+def _given(name: str, words: Sequence[str]) -> str:
+    """Return an option as it was typed, with its value."""
+    options = [one.strip() for one in name.split("/")]
+    for place, word in enumerate(words):
+        if word in options and place + 1 < len(words):
+            return f"{word} {words[place + 1]}"
+        if word.partition("=")[0] in options:
+            return word
+    return name
+
+
+def _command_meant(name: str, commands: Iterable[str]) -> str:
+    if name.startswith("-"):
+        return ""
+    near = get_close_matches(name, list(commands), 1)
+    return OTHER_COMMANDS.get(name.lower()) or (near[0] if near else "")

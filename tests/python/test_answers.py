@@ -1,0 +1,163 @@
+"""What the command line and Python answer to wrong input: the finding, and the remedy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import incastle as ic
+from incastle.commands import usage
+from incastle.sweeps.values import axis_from_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Output
+
+    Cli = Callable[..., Output]
+
+SENDERS = ("--largest", "network.senders=2,4")
+WRONG: list[tuple[tuple[str, ...], str]] = [
+    (("check", "small.toml", "--set", "network.bandwidth=1 Gbit/s"), "did you mean rate?"),
+    (("check", "small.toml", "--set", "transport.congestion=TcpCubic"), 'did you mean "cubic"?'),
+    (("check", "small.toml", "--set", "transport.congestion=bbr"), "BBR is not modelled"),
+    (("check", "small.toml", "--set", "flows.lnog.count=2"), 'did you mean "long"?'),
+    (("run", "small.toml", "--set", "network.senders=5,10"), "for `incastle sweep`"),
+    (("simulate", "small.toml"), "no command simulate: did you mean run?"),
+    (("rnu", "small.toml"), "no command rnu: did you mean run?"),
+    (("list", "algorithmz"), "did you mean algorithms?"),
+    (("run", "small.toml", "--seed", "abc"), "--seed abc: a whole number is expected"),
+    (("run", "small.toml", "--seed", "-3"), "--seed -3: at least 0 is expected"),
+    (("run", "small.toml", "--json", "yes"), "unexpected: yes"),
+    (("run", "small.toml", "--json=yes"), "--json has no value: write it alone"),
+    (("run", "small.toml", "--out", ""), "--out needs a value"),
+    (("run", "small.toml", "--out"), "--out needs a value"),
+    (("run", "small.toml", "--sed", "3"), "no option --sed: did you mean"),
+    (("run",), "SCENARIO is missing"),
+    (("run", "smal.toml"), "did you mean small.toml?"),
+    (("find", "small.toml", *SENDERS, "--where", "utilisation > 99"), "did you mean 99 %?"),
+    (
+        ("find", "small.toml", *SENDERS, "--where", "drops == 0 or marks == 0"),
+        "joined by and alone",
+    ),
+    (("find", "small.toml", "--largest", "x=1,2", "--where", "drops == 0"), "--largest x=1: error"),
+    (("find", "small.toml", "--minimize", "drops", "--over", "x"), "--over x: expected KEY=VALUES"),
+]
+
+
+@pytest.mark.parametrize(("words", "answer"), WRONG, ids=[" ".join(words) for words, _ in WRONG])
+def test_the_remedy_is_in_the_message(cli: Cli, words: tuple[str, ...], answer: str) -> None:
+    output = cli(*words)
+    assert output.status == 2
+    assert answer in output.err
+    assert not output.out
+    assert "internal error" not in output.err
+
+
+def test_an_unknown_key_of_a_sweep_is_reported_once(cli: Cli) -> None:
+    output = cli("sweep", "small.toml", "--set", "transport.rto_min=1,2,3")
+    assert output.err.count("unknown key") == 1
+    assert "did you mean min_rto?" in output.err
+
+
+def test_check_shows_the_line(cli: Cli, folder: Path) -> None:
+    text = (folder / "small.toml").read_text().replace('rate = "1 G', 'bandwith = "1 G')
+    (folder / "wrong.toml").write_text(text)
+    output = cli("check", "wrong.toml")
+    assert output.status == 2
+    assert '   10 | bandwith = "1 Gbit/s"\n      | ^\n' in output.err
+
+
+def test_check_as_json(cli: Cli, folder: Path) -> None:
+    output = cli("check", "small.toml", "--json")
+    assert output.status == 0
+    assert json.loads(output.out) == [{"file": "small.toml", "correct": True, "findings": []}]
+    (folder / "wrong.toml").write_text("[run]\nduration = 10 ms\n")
+    output = cli("check", "small.toml", "wrong.toml", "--json")
+    assert (output.status, output.err) == (2, "")
+    right, wrong = json.loads(output.out)
+    assert right["correct"]
+    assert not wrong["correct"]
+    (finding,) = wrong["findings"]
+    assert finding["line"] == 2
+    assert finding["help"] == 'strings have quotes: duration = "10 ms"'
+
+
+@pytest.mark.parametrize("name", ["algorithm", "topology", "plot", "Papers"])
+def test_the_singular_of_a_list_is_enough(cli: Cli, name: str) -> None:
+    output = cli("list", name)
+    assert output.status == 0, output.err
+
+
+def test_the_last_unit_is_that_of_all() -> None:
+    def words(text: str) -> list[str]:
+        return [choice.text for choice in axis_from_text("flows.long.size", text).choices]
+
+    assert words("10,50,100 KB") == ["10 KB", "50 KB", "100 KB"]
+    assert words("1 MB,10,50 KB") == ["1 MB", "10 KB", "50 KB"]
+    assert words("1,2..3 ms") == ["1 ms", "2 ms", "3 ms"]
+    assert words("1..3 ms") == ["1 ms", "2 ms", "3 ms"]
+
+
+def test_an_empty_folder_takes_a_result(cli: Cli, folder: Path) -> None:
+    (folder / "empty").mkdir()
+    assert cli("run", "small.toml", "--out", "empty").status == 0
+    assert ic.Result.load(folder / "empty").name == "small"
+
+
+def test_figures_are_drawn_before_anything_is_printed(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert cli("run", "small.toml", "--out", "one").status == 0
+    assert cli("run", "small.toml", "--out", "two", "--seed", "2").status == 0
+
+    def closed(*_: object, **__: object) -> None:
+        raise BrokenPipeError
+
+    monkeypatch.setattr("incastle.commands.diff.show", closed)
+    monkeypatch.setattr("incastle.commands.explain._show", closed)
+    cli("diff", "one", "two", "--figure", "diff.png")
+    cli("explain", "one", "--plot", "why.png")
+    assert Path("diff.png").is_file()
+    assert Path("why.png").is_file()
+
+
+def test_flows_by_group_and_several(cli: Cli) -> None:
+    assert cli("run", "small.toml", "--out", "one").status == 0
+    assert "short:" in cli("explain", "one", "--flow", "short").out
+    both = cli("explain", "one", "--flow", "long:0", "--flow", "long:1", "--json")
+    assert [one["name"] for one in json.loads(both.out)] == ["long:0", "long:1"]
+    wrong = cli("explain", "one", "--flow", "lnog:1")
+    assert wrong.status == 2
+    assert "did you mean long:1?" in wrong.err
+
+
+@pytest.mark.parametrize("values", ["a=1", ["a"], None])
+def test_a_sweep_takes_a_dictionary(scenario: ic.Scenario, values: Any) -> None:
+    with pytest.raises(TypeError, match="write a dictionary such as"):
+        ic.sweep(scenario, values)
+
+
+def test_load_takes_a_dictionary(folder: Path) -> None:
+    loaded = ic.load(folder / "small.toml", {"network.senders": 3, "run.duration": "5 ms"})
+    assert (loaded["network.senders"], loaded.duration_s) == (3, 0.005)
+    assert ic.load("small.toml", [("run.seed", "7")]).seed == 7
+    for wrong in ("run.seed=7", [("run.seed", 7)], 7):
+        with pytest.raises(TypeError, match="overrides are a dictionary"):
+            ic.load("small.toml", wrong)  # type: ignore[arg-type]
+
+
+def test_a_scenario_that_is_not_there(folder: Path) -> None:
+    with pytest.raises(ic.IncastleError, match=r"did you mean .*small\.toml\?") as found:
+        ic.load(folder / "smal.toml")
+    assert isinstance(found.value, FileNotFoundError)
+
+
+def test_other_words_for_commands_lead_to_commands() -> None:
+    from incastle.commands.app import COMMANDS  # noqa: PLC0415  slow to import
+
+    assert set(usage.OTHER_COMMANDS.values()) <= set(COMMANDS)
+    assert not set(usage.OTHER_COMMANDS) & set(COMMANDS)
