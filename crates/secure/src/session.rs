@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_texts_give_other_ciphertexts_of_equal_length() {
+    fn equal_plaintexts_give_other_ciphertexts_of_equal_length() {
         let (mut left, _) = pair();
         let first = sealed(&mut left, &[0; 100]);
         let second = sealed(&mut left, &[0; 100]);

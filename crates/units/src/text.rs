@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn text_can_be_padded_for_tables() {
+    fn strings_can_be_padded_for_tables() {
         assert_eq!(format!("{:>8}|", Span::from_us(25)), "   25 us|");
         assert_eq!(format!("{:<11}|", Packets::new(20)), "20 packets |");
     }

@@ -76,7 +76,7 @@ fn every_call_reaches_the_controller_inside() {
 }
 
 #[test]
-fn who_does_nothing_when_packets_leave_is_not_asked() {
+fn controllers_without_on_sent_are_not_called_when_packets_leave() {
     let spy = Algorithm::Custom(Box::new(Spy(Arc::default())));
     assert!(spy.uses_on_sent(), "a custom controller may use it");
     let cubic = Algorithm::from(Cubic::new(CubicConfig::new(Bytes::new(1460))));

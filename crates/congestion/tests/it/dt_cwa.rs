@@ -219,7 +219,7 @@ fn a_loss_begins_all_extremes_anew() {
 }
 
 #[test]
-fn the_printed_equation_falls_to_the_floor_at_once() {
+fn the_printed_equation_falls_to_the_floor_immediately() {
     let (mut sender, mut control) = after_slow_start(CwaReaction::Printed);
     // 9/11 - 11 < 0, and so on: 9/11 - 2 < 0.
     assert_eq!(marked(&mut sender, &mut control, 1), Reaction::Reduced);

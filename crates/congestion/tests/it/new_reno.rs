@@ -260,7 +260,7 @@ fn marks_of_one_window_halve_once_and_the_next_window_halves_again() {
 }
 
 #[test]
-fn acks_with_ece_grow_the_window_only_where_asked() {
+fn acks_with_ece_grow_the_window_only_if_so_configured() {
     // 10 segments out; a mark in the first ACK halves; ssthresh = cwnd = 5. In congestion avoidance
     // the ACK of one more segment adds 1000 x 1000 / 5000 = 200, unless it carries ECE.
     let run = |grow_on_ece| {
@@ -331,7 +331,7 @@ fn the_floor_after_a_mark_is_a_parameter() {
 }
 
 #[test]
-fn idleness_restarts_from_the_initial_window_and_asks_for_no_cwr() {
+fn idleness_restarts_from_the_initial_window_without_cwr() {
     let (mut sender, mut control) = (Sender::default(), NewReno::new(config()));
     sender.send(&mut control, 10 * MSS);
     for _ in 0..10 {

@@ -80,7 +80,7 @@ fn the_first_nak_ends_slow_start_at_the_receiving_rate() {
 }
 
 #[test]
-fn without_a_receiving_rate_the_window_tells_the_pace() {
+fn without_a_receiving_rate_the_window_sets_the_pace() {
     // 20 packets in RTT + SYN: 5.5 ms each where RTT = 100 ms, known or not; then x 1.125:
     // 1 / 6.1875 ms = 161.616 packets/s. With RTT = 10 ms 1 / 1.125 ms = 888.889.
     for (rtt, expected) in [

@@ -94,7 +94,7 @@ fn shares(deadlines: [Option<Span>; 2]) -> Shares {
 }
 
 #[test]
-fn bandwidth_is_shared_as_the_penalties_say() {
+fn bandwidth_is_shared_by_the_penalties() {
     let square = |alpha: f64| alpha * alpha;
     // No deadline: d = 1. One that has passed: d = 2. One beyond all reach: d = 1/2.
     let none: (&str, Option<Span>, fn(f64) -> f64) = ("none", None, |alpha| alpha);

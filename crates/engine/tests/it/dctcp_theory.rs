@@ -149,7 +149,7 @@ fn the_zigzag_finds_the_teeth_of_a_triangle() {
 }
 
 #[test]
-fn the_queue_swings_as_theory_says() {
+fn the_queue_oscillates_as_in_theory() {
     let mut cases = vec![Case::new(1, 20, 2)];
     for flows in [2, 5] {
         cases.extend([40, 65].map(|k| Case::new(10, k, flows)));
@@ -320,7 +320,7 @@ fn the_queue_runs_empty_where_k_plus_n_is_below_the_amplitude() {
 }
 
 #[test]
-fn each_parameter_moves_the_result_as_the_page_says() {
+fn each_parameter_moves_the_result_as_documented() {
     let case = Case::new(10, 65, 10);
     let defaults = DctcpConfig::new(MSS);
     let with = |g, initial_alpha| {

@@ -39,7 +39,7 @@ struct Step {
     after: Vec<(usize, u64)>,
     advances: usize,
     log: Log,
-    asked: bool,
+    requested: bool,
 }
 
 impl Step {
@@ -80,12 +80,12 @@ impl Application for Step {
     }
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
-        self.asked = true;
+        self.requested = true;
         self.go_on(now, actions);
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (!self.asked).then_some(Time::ZERO + Span::from_us(1))
+        (!self.requested).then_some(Time::ZERO + Span::from_us(1))
     }
 }
 
@@ -108,7 +108,7 @@ fn run(steps: &[Written<'_>]) -> Vec<(Time, &'static str)> {
             after: after.to_vec(),
             advances,
             log: Arc::clone(&log),
-            asked: false,
+            requested: false,
         }));
     }
     let status = simulation.run(Time::ZERO + Span::from_secs(1), u64::MAX);
@@ -139,7 +139,7 @@ fn a_flow_begins_the_instant_at_which_all_that_it_waits_for_has_arrived() {
 }
 
 #[test]
-fn what_is_reached_already_is_told_at_once_and_nothing_else_ever() {
+fn a_count_reached_already_is_notified_immediately_and_no_other_ever() {
     let log = run(&[
         ("first", (1, 2), 1_000, &[(2, 0)], 0),
         ("second", (2, 3), 1_000, &[(0, 1)], 1),

@@ -400,7 +400,7 @@ fn parts(
 }
 
 /// All that tables are made of.
-fn told(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
+fn results(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     let whole = AllPartitions::new(&parts);
     let digest = whole.digest();
     let totals = whole.totals();
@@ -429,7 +429,7 @@ fn told(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
 
 fn alone(mut simulation: Simulation<NoProbe>) -> (u64, String) {
     simulation.run(END, u64::MAX).expect("no loop");
-    told(vec![simulation])
+    results(vec![simulation])
 }
 
 proptest! {
@@ -452,7 +452,7 @@ proptest! {
         // In two stages, as between the beginning and the end of what is measured.
         drive(&mut parts, Time::ZERO + us(7_000), &budgets);
         drive(&mut parts, END, &budgets);
-        prop_assert_eq!(told(parts), alone(make()));
+        prop_assert_eq!(results(parts), alone(make()));
     }
 }
 
@@ -531,7 +531,7 @@ fn leaves_are_dealt_out_by_their_hosts() {
 }
 
 #[test]
-fn what_cannot_be_parted_says_why() {
+fn networks_without_a_partition_return_the_reason() {
     let star = network(&[5], &[(0, 1)], us(3));
     assert_eq!(Partitioning::new(&star, 2), Err(PartitionError::OneSwitch));
     let links = mesh(0..2, 2..3);

@@ -70,7 +70,7 @@ fn cbr(from: usize, to: usize, rate: Rate, until: Time) -> Box<dyn Application> 
 }
 
 #[test]
-fn without_congestion_nobody_is_notified_or_limited() {
+fn without_congestion_no_source_is_notified_or_limited() {
     let until = Time::ZERO + Span::from_ms(500);
     let simulation = run(star(1, 2), vec![cbr(0, 1, LINE, until)], Time::ZERO, until);
     let totals = simulation.totals();

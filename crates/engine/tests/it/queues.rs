@@ -83,7 +83,7 @@ fn constant_arrivals_above_the_rate_queue_linearly() {
 }
 
 #[test]
-fn poisson_arrivals_wait_as_m_d_1_says() {
+fn poisson_arrivals_wait_as_in_m_d_1() {
     // M/D/1: mean number waiting = rho^2 / (2 (1 - rho)). The uplink must not shape the arrivals, so
     // each of 50 senders offers 1/50 of the load.
     for load in [0.5_f64, 0.7, 0.8] {

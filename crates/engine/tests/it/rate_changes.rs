@@ -212,10 +212,10 @@ fn the_throughput_is_the_rate_before_and_after() {
         let capacity: u64 = rate * 1_000_000 / 8 / 100;
         println!("{rate} Mbit/s: {carried} of {capacity} B");
         assert!(capacity.abs_diff(carried) <= lost);
-        let says = simulation
+        let reported = simulation
             .network()
             .capacity_lossy(net.bottleneck(), at(from), at(to));
-        assert!((says - capacity as f64).abs() < 1e-6);
+        assert!((reported - capacity as f64).abs() < 1e-6);
     }
     // Halves of two pieces, and a link that never changes.
     let capacity = |port, from, to| {

@@ -132,18 +132,18 @@ fn nothing_is_different_with_a_record() {
         let plain = run(star(), apps(0));
         assert!(plain.probe().record.events.is_empty());
         for recorded in [1, 3] {
-            let told = run(star(), apps(recorded));
-            assert_eq!(told.digest(), plain.digest());
-            assert_eq!(told.totals().events, plain.totals().events);
+            let recording = run(star(), apps(recorded));
+            assert_eq!(recording.digest(), plain.digest());
+            assert_eq!(recording.totals().events, plain.totals().events);
             for flow in 0..recorded {
-                check_packets(&told, FlowIndex::from_index(flow));
+                check_packets(&recording, FlowIndex::from_index(flow));
             }
         }
     }
 }
 
 #[test]
-fn frames_that_a_limiter_held_back_say_when_they_were_released() {
+fn frames_that_a_limiter_held_back_have_their_release_time() {
     let simulation = run(limited(), bulks(4, 3_000_000, Algo::NewReno, 1));
     let events = &simulation.probe().record.events;
     let count = |kind: fn(&EventKind) -> bool| events.iter().filter(|one| kind(&one.kind)).count();
@@ -153,7 +153,7 @@ fn frames_that_a_limiter_held_back_say_when_they_were_released() {
 }
 
 #[test]
-fn a_lost_tail_is_told_from_the_drop_to_the_repair() {
+fn a_lost_tail_is_recorded_from_the_drop_to_the_repair() {
     // Two senders of two segments each, at one instant, to a port that stores two packets.
     let simulation = run(shallow(2, 2), bulks(2, 2 * 1_460, Algo::NewReno, 2));
     let events = &simulation.probe().record.events;

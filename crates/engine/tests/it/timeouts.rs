@@ -75,14 +75,14 @@ fn every_timeout_has_its_loss() {
         for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
             for bytes in [256_000, 32_000, 4_000] {
                 let simulation = incast(kind, recovery, bytes, recorder(with_timeouts()));
-                let told = &simulation.probe().timeouts;
-                for timeout in told {
+                let reported = &simulation.probe().timeouts;
+                for timeout in reported {
                     check(timeout, &simulation.probe().losses, recovery, bytes);
                     seen[timeout.report.kind as usize] += 1;
                 }
                 let flows = (0..SENDERS).map(FlowIndex::from_index);
                 let counted = flows.map(|flow| simulation.flow(flow).initiator.tcp.timeouts);
-                assert_eq!(told.len() as u64, counted.sum::<u64>());
+                assert_eq!(reported.len() as u64, counted.sum::<u64>());
             }
         }
         // The collapse has all kinds.
@@ -125,7 +125,7 @@ fn check(timeout: &Timeout, losses: &[Loss], recovery: Recovery, bytes: u64) {
 }
 
 #[test]
-fn every_drop_is_told_once() {
+fn every_drop_is_reported_once() {
     let simulation = incast(
         PortKind::Fast,
         Recovery::NewReno,
@@ -172,8 +172,8 @@ fn silences_are_the_gaps_between_arrivals() {
 }
 
 #[test]
-fn nothing_is_kept_unless_asked_and_nothing_changes() {
-    let asked = incast(
+fn nothing_is_recorded_unless_requested_and_nothing_changes() {
+    let recording = incast(
         PortKind::Fast,
         Recovery::NewReno,
         256_000,
@@ -183,14 +183,14 @@ fn nothing_is_kept_unless_asked_and_nothing_changes() {
     let quiet = incast(PortKind::Fast, Recovery::NewReno, 256_000, quiet);
     assert!(quiet.probe().timeouts.is_empty() && quiet.probe().losses.is_empty());
     assert!(quiet.probe().silences.is_empty());
-    assert!(!asked.probe().timeouts.is_empty());
+    assert!(!recording.probe().timeouts.is_empty());
     let unseen = incast(PortKind::Fast, Recovery::NewReno, 256_000, NoProbe);
-    assert_eq!(asked.digest(), quiet.digest());
-    assert_eq!(asked.digest(), unseen.digest());
+    assert_eq!(recording.digest(), quiet.digest());
+    assert_eq!(recording.digest(), unseen.digest());
 }
 
 #[test]
-fn lost_datagrams_are_known_by_their_count() {
+fn lost_datagrams_are_counted() {
     // Two senders of the line rate each into three packets of buffer: about half is dropped.
     let star = Star {
         buffer: PortBuffer::Limited(Amount::Bytes(Bytes::new(4_500))),

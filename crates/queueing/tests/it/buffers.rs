@@ -53,7 +53,7 @@ fn the_threshold_may_be_reached_but_not_passed() {
 }
 
 #[test]
-fn the_threshold_that_is_told_is_the_one_that_applies() {
+fn the_reported_threshold_is_the_one_that_applies() {
     let byte = bytes(1);
     for alpha in [0.21, 0.5, 1.0, 3.0] {
         for stored in [0, 1, 3_333, 9_000] {
@@ -61,9 +61,9 @@ fn the_threshold_that_is_told_is_the_one_that_applies() {
             for _ in 0..stored {
                 assert_eq!(memory.admit(Bytes::ZERO, byte), Ok(()));
             }
-            let told = memory.threshold();
-            assert_eq!(memory.clone().admit(told - byte, byte), Ok(()));
-            let refused = memory.admit(told, byte);
+            let threshold = memory.threshold();
+            assert_eq!(memory.clone().admit(threshold - byte, byte), Ok(()));
+            let refused = memory.admit(threshold, byte);
             assert_eq!(refused, Err(DropCause::SharedLimit), "{alpha} {stored}");
         }
     }
@@ -83,7 +83,7 @@ fn decimal_alphas_are_exact() {
 }
 
 #[test]
-fn a_full_memory_says_so() {
+fn a_full_memory_is_reported() {
     let mut memory = SharedBuffer::new(bytes(3_000), 1_000_000.0);
     assert_eq!(memory.admit(Bytes::ZERO, bytes(1_500)), Ok(()));
     assert_eq!(
@@ -122,7 +122,7 @@ fn fill(capacity: u64, alpha: f64, ports: usize, size: u64) -> Vec<u64> {
 }
 
 #[test]
-fn busy_ports_share_as_the_source_says() {
+fn busy_ports_share_as_in_the_source() {
     // In the long run n busy ports hold alpha C / (1 + n alpha) each; less than one packet is lost to
     // its granularity. One port of 4 MB at 0.21: 0.21/1.21 x 4 MB = 694 KB.
     for (ports, share) in [

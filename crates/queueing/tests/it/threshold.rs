@@ -115,7 +115,7 @@ fn configurations_build_what_they_name() {
 }
 
 #[test]
-fn disciplines_from_outside_are_asked_and_told() {
+fn custom_disciplines_get_every_call() {
     /// Marks everything after a refusal.
     struct AfterRefusal(bool);
     impl Discipline for AfterRefusal {

@@ -142,7 +142,7 @@ fn a_response_after_the_end_has_no_effect() {
 }
 
 #[test]
-fn both_begin_at_once_and_agree() {
+fn both_begin_simultaneously_and_agree() {
     let (mut left, mut right) = pair();
     let mut flying = left.send(at(0), right.address, b"from the left");
     flying.extend(right.send(at(0), left.address, b"from the right"));

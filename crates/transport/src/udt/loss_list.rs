@@ -268,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_list_says_so_and_stays_as_it_was() {
+    fn a_full_list_returns_an_error_and_does_not_change() {
         let mut list = LossList::new(2);
         assert_eq!(list.insert(1, 2), Ok(1));
         assert_eq!(list.insert(5, 8), Ok(3));

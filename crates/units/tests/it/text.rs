@@ -36,7 +36,7 @@ fn durations_are_read_exactly() {
 }
 
 #[test]
-fn sizes_know_both_kilos() {
+fn sizes_have_both_kilos() {
     let cases = [
         ("100 B", 100),
         ("100 bytes", 100),
@@ -106,7 +106,7 @@ fn a_missing_unit_names_the_valid_ones() {
 }
 
 #[test]
-fn a_unit_of_another_kind_says_what_it_is() {
+fn a_unit_of_another_kind_is_named_in_the_error() {
     let error = refused::<Rate>("25 ms");
     assert_eq!(error.problem, UnitProblem::WrongKind(Quantity::Duration));
     assert_eq!(
@@ -290,7 +290,7 @@ proptest! {
     }
 
     #[test]
-    fn no_text_is_read_with_a_panic(text in "\\PC{0,12}", number in "[0-9.]{1,24}") {
+    fn no_string_causes_a_panic(text in "\\PC{0,12}", number in "[0-9.]{1,24}") {
         for text in [text.clone(), format!("{number}{text}"), format!("{number} Gbit/s")] {
             let _ = text.parse::<Span>();
             let _ = text.parse::<Amount>();

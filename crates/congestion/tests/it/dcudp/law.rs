@@ -335,7 +335,7 @@ fn what_is_unknown_or_impossible_is_bounded() {
 }
 
 #[test]
-fn a_nak_in_udp_mode_enters_congestion_mode_where_it_is_asked_to() {
+fn a_nak_in_udp_mode_enters_congestion_mode_if_so_configured() {
     let mut connection = Connection::new(DcudpConfig {
         loss_in_udp_mode: LossInUdpMode::CongestionMode,
         ..config()

@@ -56,7 +56,7 @@ fn the_timer_runs_from_the_first_waiting_segment() {
 }
 
 #[test]
-fn out_of_order_and_gap_filling_segments_are_acknowledged_at_once() {
+fn out_of_order_and_gap_filling_segments_are_acknowledged_immediately() {
     let mut receiver = Receiver::new(&delayed());
     assert_eq!(plain(&mut receiver, 0, 1000), ["0 B ack 0"]);
     assert_eq!(plain(&mut receiver, 1, 3000), ["1 B ack 0"]);
@@ -75,7 +75,7 @@ fn out_of_order_and_gap_filling_segments_are_acknowledged_at_once() {
 }
 
 #[test]
-fn repeated_data_are_acknowledged_at_once() {
+fn repeated_data_are_acknowledged_immediately() {
     let mut receiver = Receiver::new(&delayed());
     plain(&mut receiver, 0, 0);
     assert_eq!(plain(&mut receiver, 1, 0), ["1 B ack 1000"]);
@@ -123,7 +123,7 @@ fn acks_travel_on_data() {
 }
 
 #[test]
-fn the_echoed_timestamp_is_that_of_the_first_segment_answered_for() {
+fn the_echoed_timestamp_is_that_of_the_first_segment_acknowledged() {
     let mut wire = Wire::symmetric(&delayed(), |_| Fate::Pass);
     wire.endpoints[0].write(1000);
     wire.run(ms(7));

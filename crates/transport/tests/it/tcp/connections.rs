@@ -146,13 +146,13 @@ fn fin_exchange() {
     wire.run(ms(200));
     assert_trace(&wire.trace, "100 B 0+0 FIN ack 1501\n110 A ack 1");
     assert!(wire.endpoints.iter().all(Connection::is_closed));
-    let told: Vec<_> = wire
+    let reported: Vec<_> = wire
         .events
         .iter()
         .map(|(_, end, event)| (*end, *event))
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             (0, Event::Connected),
             (1, Event::Connected),

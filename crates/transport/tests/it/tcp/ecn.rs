@@ -265,7 +265,7 @@ fn dctcp_halves_on_loss() {
 }
 
 #[test]
-fn control_packets_are_ecn_capable_only_where_asked() {
+fn control_packets_are_ecn_capable_only_if_so_configured() {
     let judge = |packet: &Packet| {
         if packet.is_first(1000) {
             Fate::Drop

@@ -317,7 +317,7 @@ fn loss_right_after_recovery(timestamps: bool) -> Wire {
 }
 
 #[test]
-fn a_loss_right_after_recovery_is_known_by_the_timestamp() {
+fn a_loss_right_after_recovery_is_detected_by_the_timestamp() {
     let wire = loss_right_after_recovery(true);
     assert_eq!(wire.endpoints[0].stats().timeouts, 0);
     assert_eq!(wire.endpoints[0].stats().fast_retransmits, 2);

@@ -121,11 +121,11 @@ fn assert_complete(wire: &mut Wire, sizes: [u64; 2]) {
         assert_eq!(wire.endpoints[1 - end].delivered(), size);
         assert_eq!(wire.endpoints[end].acknowledged(), size);
         let finished = (end, Event::PeerFinished);
-        let told = wire
+        let reported = wire
             .events
             .iter()
             .filter(|(_, e, event)| (*e, *event) == finished);
-        assert_eq!(told.count(), 1);
+        assert_eq!(reported.count(), 1);
         assert!(wire.endpoints[end].is_closed());
         assert_eq!(wire.endpoints[end].poll_timeout(), None);
     }
@@ -160,7 +160,7 @@ fn is_reported(wire: &Wire, timeout: &Timeout) -> bool {
 /// end do not overlap.
 fn assert_timeouts(wire: &Wire, sizes: [u64; 2], mss: u16) {
     let mut waited_until = [Time::ZERO; 2];
-    let mut told = [0, 0];
+    let mut reported = [0, 0];
     for timeout in &wire.timeouts {
         let (at, end, report) = (timeout.at, timeout.from, &timeout.report);
         let all_sent = report.max == sizes[end] + 1;
@@ -176,10 +176,10 @@ fn assert_timeouts(wire: &Wire, sizes: [u64; 2], mss: u16) {
         assert_eq!(report.kind, expected, "{timeout:?}");
         assert!(at - report.waited >= waited_until[end], "{timeout:?}");
         waited_until[end] = at;
-        told[end] += 1;
+        reported[end] += 1;
     }
     let counted = [0, 1].map(|end: usize| wire.endpoints[end].stats().timeouts);
-    assert_eq!(told, counted);
+    assert_eq!(reported, counted);
 }
 
 proptest! {

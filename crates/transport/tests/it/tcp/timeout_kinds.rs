@@ -133,7 +133,7 @@ fn too_few_duplicates_with_more_to_send() {
 }
 
 #[test]
-fn duplicates_that_are_not_believed() {
+fn duplicates_that_are_disregarded() {
     // NewReno without timestamps, right at `recover`: six duplicates, and no recovery.
     let config = Config {
         timestamps: false,
@@ -346,7 +346,7 @@ fn sequence_numbers_on_the_wire_find_their_place() {
 }
 
 #[test]
-fn the_words_are_those_of_the_tables() {
+fn the_names_are_those_of_the_tables() {
     let words = TimeoutKind::ALL.map(TimeoutKind::word);
     let expected = [
         "lost-retransmission",

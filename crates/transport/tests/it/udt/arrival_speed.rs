@@ -62,7 +62,7 @@ fn eight_that_are_left_give_no_rate() {
 }
 
 #[test]
-fn packets_that_come_at_once_share_the_time_around_them() {
+fn packets_of_one_instant_share_the_time_around_them() {
     assert_eq!(rate(&[0; 16]), None);
     // Four together every 48 us: 12 us each, as if they had come one by one. The first four have a
     // rate with the fifth.
@@ -85,7 +85,7 @@ fn packets_that_gathered_are_no_faster_for_one_right_behind_them() {
 }
 
 #[test]
-fn a_pair_that_comes_at_once_with_another_packet_does_not_count() {
+fn a_pair_that_shares_an_instant_with_another_packet_does_not_count() {
     // 16 n - 1, 16 n and 16 n + 1: each at a separate instant, or with its neighbour.
     let pairs = |before: u64, within: u64| {
         let mut speed = ArrivalSpeed::default();

@@ -176,7 +176,7 @@ fn a_close_delivers_everything_first() {
 }
 
 #[test]
-fn both_endpoints_close_at_once_and_both_get_everything() {
+fn both_endpoints_close_simultaneously_and_get_everything() {
     for config in [udt_config(), dcudp_config()] {
         for loss in [0, 30, 150] {
             let path = Path {
@@ -284,7 +284,7 @@ fn the_linger_time_is_kept() {
 }
 
 #[test]
-fn a_dcudp_shutdown_is_repeated_until_it_is_answered() {
+fn a_dcudp_shutdown_is_repeated_until_its_response() {
     let mut hand = Hand::new(&dcudp());
     let now = hand.now;
     hand.connection.close(now);
@@ -345,7 +345,7 @@ fn a_udt_end_that_closes_first_acknowledges_what_arrived() {
 }
 
 #[test]
-fn who_lingers_too_long_says_so_once() {
+fn lingering_too_long_is_reported_once() {
     let config = Config {
         linger: Some(Span::from_ms(50)),
         ..hand::udt()
@@ -391,7 +391,7 @@ fn a_message_fits_the_send_buffer_or_is_refused() {
 }
 
 #[test]
-fn an_abort_delivers_nothing_more_and_tells_the_peer_once() {
+fn an_abort_delivers_nothing_more_and_sends_one_shutdown() {
     let mut hand = Hand::fixed(&dcudp(), None, 1_000);
     hand.events();
     hand.connection.write(5000);

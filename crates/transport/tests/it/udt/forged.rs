@@ -120,7 +120,7 @@ fn a_nak_of_a_huge_range_has_no_effect() {
 }
 
 #[test]
-fn a_promised_window_of_two_to_the_31_is_not_believed() {
+fn an_advertised_window_of_two_to_the_31_is_limited() {
     let mut hand = Hand::fixed(&udt(), None, 1_000_000);
     hand.connection.write(20_000 * FULL);
     assert_eq!(hand.data().len(), 16);
@@ -334,7 +334,7 @@ fn a_peer_that_never_reads_does_not_fill_our_memory() {
 }
 
 #[test]
-fn nobody_needs_to_answer_a_connection_that_failed() {
+fn a_failed_connection_needs_no_response() {
     let mut hand = sending(&udt());
     hand.go_to(Time::ZERO + Span::from_secs(1));
     for _ in 0..40 {
@@ -351,7 +351,7 @@ fn nobody_needs_to_answer_a_connection_that_failed() {
 }
 
 #[test]
-fn what_is_not_believed_is_no_sign_of_life() {
+fn refused_packets_are_no_sign_of_life() {
     let mut hand = sending(&udt());
     assert_eq!(hand.timer_us(), 460_000);
     hand.go(460_000).data();

@@ -12,7 +12,7 @@ use super::hand::{FIRST, Hand, PEER, dcudp, handshake_packet, number, response, 
 use super::net::{CLIENT, KEY};
 
 #[test]
-fn impossible_answers_to_a_handshake_have_no_effect() {
+fn impossible_responses_to_a_handshake_have_no_effect() {
     let config = udt();
     let mut hand = Hand::asking(&config, crate::udt::net::law(&config));
     hand.poll();
@@ -91,8 +91,8 @@ fn request(kind: HandshakeKind, cookie: u32) -> Handshake {
 
 /// The cookie that a listener issues.
 fn cookie(listener: &Listener, now: Time, peer: PeerAddress) -> u32 {
-    let asked = request(HandshakeKind::Request, 0);
-    match listener.handle(now, peer, &handshake_packet(0), &asked) {
+    let request = request(HandshakeKind::Request, 0);
+    match listener.handle(now, peer, &handshake_packet(0), &request) {
         Response::Reply(packet, handshake) => {
             assert_eq!(packet.destination, PEER);
             assert_eq!(handshake.kind, HandshakeKind::Request);
@@ -206,14 +206,14 @@ fn nothing_is_amplified_before_the_cookie_returns() {
         HandshakeKind::Refused,
     ] {
         for extension in [None, Some(Extension::Offer { socket: PEER })] {
-            let asked = Handshake {
+            let request = Handshake {
                 extension,
                 ..request(kind, 3)
             };
             let mut inward = Vec::new();
-            let body = ControlBody::Handshake(&asked);
+            let body = ControlBody::Handshake(&request);
             write(&handshake_packet(0), body, &[], Dialect::Udt, &mut inward);
-            let answer = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &asked);
+            let answer = listener.handle(Time::ZERO, CLIENT, &handshake_packet(0), &request);
             if let Response::Reply(packet, reply) = answer {
                 let mut outward = Vec::new();
                 write(
@@ -250,7 +250,7 @@ fn a_flood_of_requests_leaves_nothing_behind() {
 
 /// The response of a DCUDP server to a client with or without an offer.
 #[test]
-fn a_server_answers_an_offer_and_nothing_else() {
+fn a_server_responds_to_an_offer_and_nothing_else() {
     let config = dcudp();
     let listener = Listener::new(&config, KEY);
     let offers = [
@@ -276,11 +276,11 @@ fn a_server_answers_an_offer_and_nothing_else() {
             .poll_transmit(Time::ZERO, &mut rng)
             .expect("an answer");
         assert_eq!(sent.packet.destination, PEER);
-        let ControlBody::Handshake(said) = server.body() else {
+        let ControlBody::Handshake(sent) = server.body() else {
             panic!("a handshake");
         };
         assert_eq!(
-            (said.kind, said.extension),
+            (sent.kind, sent.extension),
             (HandshakeKind::Response, answer)
         );
     }
@@ -312,7 +312,7 @@ fn a_rendezvous_does_not_meet_itself() {
 }
 
 #[test]
-fn words_that_cross_in_a_rendezvous_are_no_round_trip() {
+fn handshakes_that_cross_in_a_rendezvous_are_no_round_trip() {
     let config = dcudp();
     let met = |last: HandshakeKind| {
         let identity = Identity {
@@ -324,7 +324,7 @@ fn words_that_cross_in_a_rendezvous_are_no_round_trip() {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         for (us, kind) in [(0, HandshakeKind::Rendezvous), (80, last)] {
             let now = Time::ZERO + Span::from_us(us);
-            let said = Handshake {
+            let sent = Handshake {
                 extension: Some(Extension::Offer { socket: PEER }),
                 ..request(kind, 0)
             };
@@ -332,7 +332,7 @@ fn words_that_cross_in_a_rendezvous_are_no_round_trip() {
             end.handle(
                 now,
                 &packet,
-                ControlBody::Handshake(&said),
+                ControlBody::Handshake(&sent),
                 Ecn::NotEct,
                 &mut rng,
             );

@@ -35,7 +35,7 @@ fn sender() -> Hand {
 }
 
 #[test]
-fn a_message_is_cut_into_packets_that_say_where_they_lie() {
+fn a_message_is_cut_into_packets_with_their_places() {
     let mut hand = sender();
     write(&mut hand, 2 * FULL + 1, KEPT);
     let out_of_order = MessageOptions {
@@ -135,7 +135,7 @@ fn part(sequence: u32, message: u32, place: Place, in_order: bool) -> DataHeader
 }
 
 #[test]
-fn messages_come_in_order_where_they_ask_for_it() {
+fn messages_come_in_order_if_their_options_require_it() {
     let config = Config {
         reads_at_once: false,
         ..messages(udt())

@@ -43,7 +43,7 @@ fn ack2(hand: &mut Hand) {
 }
 
 #[test]
-fn the_first_mark_is_told_at_once_then_acks_leave_every_round_trip() {
+fn the_first_mark_is_reported_immediately_then_acks_leave_every_round_trip() {
     let mut hand = Hand::new(&dcudp());
     hand.go(10).arrive(100, Ecn::Ect0);
     assert_eq!(acks(&mut hand), []);
@@ -213,7 +213,7 @@ fn an_echo_brings_the_sender_into_congestion_mode() {
 }
 
 #[test]
-fn obs_alone_says_that_the_ack_with_the_echo_was_lost() {
+fn obs_alone_shows_that_the_ack_with_the_echo_was_lost() {
     let mut hand = Hand::new(&dcudp());
     hand.connection.write(1000 * FULL);
     hand.poll();
@@ -223,7 +223,7 @@ fn obs_alone_says_that_the_ack_with_the_echo_was_lost() {
 }
 
 #[test]
-fn an_obs_change_is_repeated_until_it_is_answered() {
+fn an_obs_change_is_repeated_until_its_response() {
     let mut hand = Hand::new(&dcudp());
     hand.connection.write(FULL);
     hand.poll();
@@ -241,7 +241,7 @@ fn an_obs_change_is_repeated_until_it_is_answered() {
 }
 
 #[test]
-fn an_obs_change_that_cannot_leave_asks_for_its_time_once() {
+fn an_obs_change_that_cannot_leave_requests_its_time_once() {
     let mut hand = Hand::new(&dcudp());
     hand.connection.write(FULL);
     hand.poll();
@@ -382,10 +382,10 @@ fn a_path_that_clears_ect_is_noticed_and_udts_control_takes_over() {
     // The other side of it: a data packet without ECT.
     let mut hand = Hand::new(&dcudp());
     hand.arrive(100, Ecn::NotEct);
-    let told = hand.go(10_000).controls();
+    let controls = hand.go(10_000).controls();
     assert!(
-        matches!(told[0], Control::Ack { not_ect: true, .. }),
-        "{told:?}"
+        matches!(controls[0], Control::Ack { not_ect: true, .. }),
+        "{controls:?}"
     );
 }
 

@@ -37,17 +37,17 @@ fn step() -> impl Strategy<Value = Step> {
 /// One of the two endpoints.
 struct Endpoint {
     hand: Hand,
-    asks: bool,
+    checks: bool,
     us: u64,
     acks: u32,
 }
 
 impl Endpoint {
-    fn new(config: &Config, asks: bool) -> Self {
+    fn new(config: &Config, checks: bool) -> Self {
         let hand = Hand::new(config);
         Self {
             hand,
-            asks,
+            checks,
             us: 0,
             acks: 0,
         }
@@ -60,7 +60,7 @@ impl Endpoint {
                 let timeout = self.hand.connection.poll_timeout();
                 self.hand.connection.write(bytes);
                 let now = self.hand.now;
-                if self.asks && self.hand.connection.is_waiting(now) {
+                if self.checks && self.hand.connection.is_waiting(now) {
                     assert_eq!(self.hand.connection.poll_timeout(), timeout);
                     return Vec::new();
                 }
@@ -89,7 +89,7 @@ impl Endpoint {
                 self.hand.go(self.us);
             }
         }
-        if self.asks {
+        if self.checks {
             self.hand.poll_unless_quiet()
         } else {
             self.hand.poll()
@@ -99,19 +99,19 @@ impl Endpoint {
 
 proptest! {
     #[test]
-    fn who_asks_first_sees_the_same_as_who_polls_always(
+    fn checking_first_gives_the_same_as_polling_always(
         plain in any::<bool>(),
         steps in prop::collection::vec(step(), 1..150),
     ) {
         let config = if plain { udt() } else { dcudp() };
         let mut polls = Endpoint::new(&config, false);
-        let mut asks = Endpoint::new(&config, true);
+        let mut checks = Endpoint::new(&config, true);
         for step in steps {
-            prop_assert_eq!(polls.take(step), asks.take(step));
-            let (polls, asks) = (&mut polls.hand, &mut asks.hand);
-            prop_assert_eq!(polls.connection.poll_timeout(), asks.connection.poll_timeout());
-            prop_assert_eq!(polls.events(), asks.events());
-            prop_assert_eq!(polls.connection.stats(), asks.connection.stats());
+            prop_assert_eq!(polls.take(step), checks.take(step));
+            let (polls, checks) = (&mut polls.hand, &mut checks.hand);
+            prop_assert_eq!(polls.connection.poll_timeout(), checks.connection.poll_timeout());
+            prop_assert_eq!(polls.events(), checks.events());
+            prop_assert_eq!(polls.connection.stats(), checks.connection.stats());
         }
     }
 }

@@ -73,7 +73,7 @@ fn a_light_ack_leaves_every_64_packets() {
 }
 
 #[test]
-fn a_gap_is_reported_at_once_and_again_after_two_then_three_round_trips() {
+fn a_gap_is_reported_immediately_and_again_after_two_then_three_round_trips() {
     let mut hand = Hand::new(&udt());
     hand.arrive(100, Ecn::NotEct);
     hand.go(1_000).arrive(103, Ecn::NotEct);
@@ -145,7 +145,7 @@ fn reported(hand: &mut Hand) -> Vec<u32> {
 }
 
 #[test]
-fn a_stamp_tells_the_rates_of_arrival_and_nothing_else() {
+fn a_time_stamp_affects_the_rates_of_arrival_and_nothing_else() {
     let mut hand = Hand::new(&udt());
     // All are taken together, 7 ms after the first came.
     hand.go(7_000);
@@ -178,7 +178,7 @@ fn a_stamp_tells_the_rates_of_arrival_and_nothing_else() {
 }
 
 #[test]
-fn a_full_ack_is_answered_by_an_ack2_and_a_light_one_is_not() {
+fn a_full_ack_causes_an_ack2_and_a_light_one_does_not() {
     let mut hand = Hand::new(&udt());
     hand.connection.write(10 * FULL);
     assert_eq!(hand.data().len(), 10);
@@ -283,7 +283,7 @@ fn a_closed_flow_window_stops_new_data_until_it_opens() {
 }
 
 #[test]
-fn a_full_buffer_is_told_and_its_opening_too() {
+fn a_full_buffer_is_reported_and_its_opening_too() {
     let config = Config {
         reads_at_once: false,
         receive_buffer: 2,
@@ -342,7 +342,7 @@ fn data_leave_one_per_interval_without_drift() {
 }
 
 #[test]
-fn the_packet_after_every_sixteenth_leaves_at_once() {
+fn the_packet_after_every_sixteenth_leaves_immediately() {
     let mut hand = Hand::fixed(&udt(), Some(mbit(100)), 1_000);
     hand.connection.write(60 * FULL);
     let mut bursts = Vec::new();
@@ -447,7 +447,7 @@ fn what_was_never_sent_can_be_forgotten() {
 }
 
 #[test]
-fn acks_that_tell_nothing_new_do_not_put_exp_off() {
+fn acks_without_new_content_do_not_restart_exp() {
     let mut hand = Hand::fixed(&udt(), None, 1_000);
     hand.connection.write(3 * FULL);
     assert_eq!(hand.data().len(), 3);
@@ -473,7 +473,7 @@ fn exp_counts_from_the_first_packet_that_is_outstanding() {
 }
 
 #[test]
-fn a_window_counts_from_the_ack_that_tells_it() {
+fn a_window_counts_from_the_ack_that_reports_it() {
     let mut hand = Hand::fixed(&udt(), None, 1_000);
     hand.connection.write(30 * FULL);
     assert_eq!(hand.data().len(), 16);
@@ -484,7 +484,7 @@ fn a_window_counts_from_the_ack_that_tells_it() {
 }
 
 #[test]
-fn a_full_ack_answers_for_the_light_ones_before_it() {
+fn a_full_ack_covers_the_light_ones_before_it() {
     let mut hand = Hand::new(&udt());
     hand.connection.write(100 * FULL);
     assert_eq!(hand.data().len(), 16);
@@ -495,7 +495,7 @@ fn a_full_ack_answers_for_the_light_ones_before_it() {
 }
 
 #[test]
-fn exp_of_a_connection_without_a_handshake_knows_the_round_trip() {
+fn exp_of_a_connection_without_a_handshake_uses_the_round_trip() {
     let config = dcudp();
     let identity = |socket| Identity {
         socket,

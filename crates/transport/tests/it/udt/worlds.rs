@@ -345,7 +345,7 @@ fn world_to_replay() -> Option<u64> {
 }
 
 #[test]
-fn every_transfer_completes_or_says_why_not() {
+fn every_transfer_completes_or_reports_the_reason() {
     if let Some(seed) = world_to_replay() {
         World::new(seed).run();
         return;
