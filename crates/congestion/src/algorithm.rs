@@ -1,4 +1,4 @@
-//! The list of algorithms: an enum on the hot path, with one boxed variant for what users bring.
+//! The list of algorithms: an enum on the hot path, with one boxed variant for users' controllers.
 
 use incastle_units::{Bytes, Rate, Time};
 

@@ -149,7 +149,7 @@ impl Cubic {
         self.epoch = Some(epoch);
     }
 
-    /// Sections 4.6 and 4.7: what a reaction remembers of the window before it.
+    /// Sections 4.6 and 4.7: the window before a reaction, which the cubic remembers.
     fn remember(&mut self) {
         let cwnd = self.segments();
         self.cwnd_prior = cwnd;

@@ -19,7 +19,7 @@ use crate::{
 /// The readings of the listing of figure 4.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DcudpLaw {
-    /// Doubling up to Rate_max, which grows where it is reached; (2) divides by what (1) divided by.
+    /// Doubling up to Rate_max, which grows where it is reached; (2) has the divisor of (1).
     Default,
     /// As printed, line after line: doubling whenever Rate_data is not above Rate_max, which never
     /// grows by itself. Line (2) reads the Rate_data that (1) has just changed.
@@ -432,13 +432,13 @@ impl Controller for Dcudp {
 /// Over which time the rate of UDP mode is measured: between one and two of these spans. UDT's SYN.
 const MEASURED_OVER: Span = Span::from_ms(10);
 
-/// At which rate the application writes, seen from what leaves and what waits.
+/// The application's writing rate, measured by the packets that leave and wait.
 #[derive(Debug, Clone, Default)]
 struct Writes {
     /// Packets sent, and the bytes of them that were new.
     snd_nxt: u64,
     sent: u64,
-    /// When it was last looked at, and what had been written by then.
+    /// The last sample: its time, and the packets written by then.
     looked: Option<(Time, u64)>,
     /// Between the last two looks with anything written between them.
     rate: Option<Rate>,

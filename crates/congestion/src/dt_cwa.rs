@@ -26,7 +26,7 @@ pub enum CwaReaction {
     Subtract,
     /// CW <- |(CW_max - CW_min) / a - CW_current|, likewise.
     Absolute,
-    /// The equation as it stands, on each ACK; what is negative falls to the floor.
+    /// The equation as printed, on each ACK; a negative value becomes the floor.
     Printed,
 }
 
@@ -34,7 +34,7 @@ pub enum CwaReaction {
 /// always begin a new one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CwaExtremes {
-    /// Since the last episode ended: the spread is what the window has grown since.
+    /// Since the last episode ended: the spread is the window's growth since.
     Episode,
     /// Since the first notification of the last episode: its steps count too.
     Notification,

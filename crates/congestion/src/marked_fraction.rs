@@ -1,8 +1,8 @@
 //! DCTCP's estimate of the fraction of data that was marked (RFC 8257, section 3.3), which DCTCP,
 //! D2TCP and DT-CWA share.
 //!
-//! Leaves out: what is done about it. SACKed bytes enter when they are cumulatively acknowledged, as
-//! RFC 8257 has it.
+//! Leaves out: the reaction. SACKed bytes enter when they are cumulatively acknowledged, as RFC 8257
+//! has it.
 
 use crate::{AckSample, Context, Echo};
 

@@ -72,9 +72,9 @@ pub struct ReactionPointConfig {
     pub line_rate: Rate,
     /// No notification brings the rate below this; above the line rate it means the line rate.
     pub rpg_min_rate: Rate,
-    /// R_AI: what the target gains per cycle of active increase.
+    /// R_AI: the target's gain per cycle of active increase.
     pub increase: Rate,
-    /// R_HAI: what it gains in hyper-active increase, times the cycles since.
+    /// R_HAI: its gain in hyper-active increase, times the cycles since.
     pub rpg_hai_rate: Rate,
     /// BC: bytes sent per cycle of the byte counter, above zero.
     pub rpg_byte_reset: Bytes,

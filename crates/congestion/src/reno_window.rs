@@ -3,7 +3,7 @@
 //! reaction, so that loss and marks of one window of data count once.
 //!
 //! Leaves out: the temporary inflation of the window in fast recovery (transport), congestion window
-//! validation beyond "do not grow what is not used" (RFC 7661).
+//! validation beyond "do not grow an unused window" (RFC 7661).
 
 use incastle_units::Bytes;
 

@@ -18,7 +18,7 @@ pub(crate) const FIRST_RTT: Span = Span::from_ms(100);
 /// The rate control period: the interval of full ACKs.
 const SYN: Span = Span::from_ms(10);
 
-/// The window at the start, and what the window has beyond a SYN and a round trip of packets.
+/// The window at the start, and its constant beyond a SYN and a round trip of packets.
 const FIRST_WINDOW: f64 = 16.0;
 
 /// A NAK lengthens the period by this factor.
@@ -101,8 +101,8 @@ impl Udt {
         cx.smoothed_rtt.unwrap_or(FIRST_RTT).as_secs_lossy() + SYN.as_secs_lossy()
     }
 
-    /// Whether a step is due. At most one per SYN in the long run, whatever the peer sends. An ACK
-    /// that jitter brings a little early still counts.
+    /// Whether a step is due. At most one per SYN in the long run, for any behaviour of the peer.
+    /// An ACK that jitter brings a little early still counts.
     fn takes_step(&mut self, now: Time) -> bool {
         if now < self.next_step {
             return false;

@@ -1,4 +1,4 @@
-//! The memory of one port, as an admission test on what is stored there.
+//! The memory of one port, as an admission test on its content.
 //!
 //! Stored is everything in the port's memory, the packet being sent included. Leaves out: the
 //! overhead of real memories (cells, descriptors). Memory shared by ports: `shared_buffer`.

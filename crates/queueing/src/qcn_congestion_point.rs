@@ -31,7 +31,8 @@ const GEOMETRIC: [f64; 8] = [18.5, 12.9, 9.0, 6.3, 4.4, 3.1, 2.15, 1.5];
 /// The greatest psi: six bits.
 const MAX_PSI: u8 = 63;
 
-/// When the feedback is computed, and what brings the next sampling nearer.
+/// The sampling rule: when the feedback is computed, and which arrivals bring the next sampling
+/// nearer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum QcnSampling {
     /// Version 2.2: when a countdown of bytes has run out, which that sampling sets anew.
@@ -186,7 +187,7 @@ pub struct CongestionPoint {
     config: CongestionPointConfig,
     /// q_old: the queue at the last sampling.
     old: Bytes,
-    /// time_to_mark: what may arrive before the next sampling.
+    /// time_to_mark: the bytes until the next sampling.
     left: Bytes,
     /// The jitter of the present interval; a countdown that is cut short keeps it.
     stretch: f64,

@@ -21,7 +21,7 @@ const MAX_ALPHA: f64 = 1e6;
 pub struct SharedBufferConfig {
     /// The memory of the whole switch.
     pub capacity: Bytes,
-    /// The ratio of what one port may hold to what is free.
+    /// The ratio of one port's limit to the free memory.
     pub alpha: f64,
 }
 

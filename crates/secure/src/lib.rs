@@ -9,7 +9,7 @@
 //!
 //! - [`Sessions::open`] with each datagram that arrived;
 //! - [`Sessions::handle_timeout`] once [`Sessions::poll_timeout`] has come;
-//! - [`Sessions::seal`] with what is to leave;
+//! - [`Sessions::seal`] with datagrams to be sent;
 //! - [`Sessions::poll_transmit`] after each of these, until it gives nothing.
 //!
 //! Leaves out: identities (every holder of the key is trusted, and all are alike), hiding of lengths

@@ -1,4 +1,4 @@
-//! A session: what seals and opens the datagrams between this endpoint and one peer.
+//! A session, which seals and opens the datagrams between this endpoint and one peer.
 //!
 //! Datagrams are numbered from 0 in each direction. The number is the nonce and is read against the
 //! window of seen numbers; the key follows from its epoch. The keys of the previous and the next epoch
@@ -224,7 +224,7 @@ impl Opening {
         self.previous = Some(std::mem::replace(&mut self.current, next));
     }
 
-    /// The window refuses what the previous key could open.
+    /// The window refuses datagrams of the previous key.
     fn forget_previous(&mut self) {
         if self.previous.is_some() && epoch(self.window.oldest()) == self.epoch {
             self.previous = None;

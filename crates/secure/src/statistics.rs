@@ -3,7 +3,7 @@
 /// Why a datagram had no effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Reason {
-    /// No datagram of this format: also what an endpoint without a key sends.
+    /// No datagram of this format, for example one of an endpoint without a key.
     Malformed,
     /// A handshake of another version.
     Version,

@@ -1,7 +1,7 @@
-//! Datagrams: a sender that cuts what the application writes into packets, and a receiver that
-//! counts. Models UDP (RFC 768) as far as a network sees it, with a non-blocking socket's send
-//! buffer: a write into a full buffer is refused. Leaves out: ports, checksums, content, and the
-//! socket's memory other than the payload.
+//! Datagrams: a sender that cuts the application's data into packets, and a receiver that counts.
+//! Models UDP (RFC 768) as far as a network sees it, with a non-blocking socket's send buffer: a
+//! write into a full buffer is refused. Leaves out: ports, checksums, content, and the socket's
+//! memory other than the payload.
 
 use std::collections::VecDeque;
 
@@ -57,7 +57,7 @@ impl Endpoint {
     }
 
     /// Writes one datagram of `payload` bytes; gives whether it was taken. One that does not fit
-    /// behind what waits is refused; an empty buffer takes any.
+    /// into the rest of the buffer is refused; an empty buffer takes any.
     pub fn write(&mut self, payload: u16) -> bool {
         let bytes = Bytes::new(u64::from(payload));
         let fits = self
@@ -77,7 +77,7 @@ impl Endpoint {
         true
     }
 
-    /// Forgets what was written and has not left.
+    /// Forgets written data that have not left.
     pub fn stop(&mut self) {
         self.backlog.clear();
         self.waiting = Bytes::ZERO;

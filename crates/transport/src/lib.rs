@@ -1,4 +1,4 @@
-//! Transport endpoints without I/O: what arrives and the time go in, what to send comes out.
+//! Transport endpoints without I/O: inputs are arrivals and the time, outputs are packets.
 //!
 //! Call order for every endpoint: `handle` or `handle_timeout` or an application call, then
 //! `poll_transmit` until it gives `None`, then `poll_event` likewise, then `poll_timeout`.

@@ -506,7 +506,8 @@ mod tests {
     }
 
     proptest! {
-        // Any mix of pushes, takes and removals gives what a sorted list gives, whatever the width of a bucket.
+        // Any mix of pushes, takes and removals gives the results of a sorted list, for any width
+        // of a bucket.
         #[test]
         fn agrees_with_a_sorted_list(
             steps in steps(),

@@ -116,7 +116,7 @@ impl Endpoint {
         (self.expect < REACHED).then_some(self.expect)
     }
 
-    /// Whether the application expects more than these bytes, or has not set what it expects.
+    /// Whether the application expects more than these bytes, or has set no expectation.
     pub(crate) fn expects_more_than(&self, bytes: u64) -> bool {
         self.expect == u64::MAX || self.expected().is_some_and(|expected| expected > bytes)
     }

@@ -405,7 +405,7 @@ impl Flows {
         })
     }
 
-    /// The record of a flow at an instant, with what ports and hosts have counted.
+    /// The record of a flow at an instant, with the counters of ports and hosts.
     pub(crate) fn record(&self, flow: FlowIndex, now: Time, account: &FlowAccount) -> FlowRecord {
         let life = &self.lives[flow.index()];
         let results = life.results.as_deref().cloned();

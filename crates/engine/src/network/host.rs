@@ -2,8 +2,8 @@
 //!
 //! A NIC without a capacity pulls: it holds two full frames. When there is room it dequeues the next from the waiting
 //! endpoints by round robin. No queue builds up below the transport that no switch could mark; byte queue limits and
-//! "TCP small queues" in Linux do the same. A NIC with a capacity accepts packets in order and drops what does not fit.
-//! Leaves out: processor time, several NICs per host.
+//! "TCP small queues" in Linux do the same. A NIC with a capacity accepts packets in order and drops those that do not
+//! fit. Leaves out: processor time, several NICs per host.
 
 use std::collections::VecDeque;
 

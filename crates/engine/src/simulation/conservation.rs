@@ -87,7 +87,7 @@ impl<P: Probe> AllPartitions<'_, P> {
         }
     }
 
-    /// The same for UDT, which counts what it has sent.
+    /// The same for UDT, by its counters of bytes sent.
     fn check_udt_bytes(&self, flow: FlowIndex, sender: Side, receiver: Side, inside: &Inside) {
         let connection = |side| match self.transport(flow, side)? {
             Transport::Udt(endpoint) => endpoint.connection(),

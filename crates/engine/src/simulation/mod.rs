@@ -106,7 +106,7 @@ impl<P: Probe> Simulation<P> {
             .sample_queues(ports, every, &mut self.stack.fabric.clock);
     }
 
-    /// Samples what `switches` store every `every`, from the first multiple of it on.
+    /// Samples the memories of `switches` every `every`, from the first multiple of it on.
     pub fn sample_memories(&mut self, switches: &[SwitchIndex], every: Span) {
         let Fabric { network, clock, .. } = &mut self.stack.fabric;
         self.sampling
@@ -114,7 +114,7 @@ impl<P: Probe> Simulation<P> {
     }
 
     /// Reports to the probe every packet that leaves these ports, from now on, which must be the beginning.
-    /// They have departure events then, whatever their kind: only the number of events differs.
+    /// They have departure events then, for any kind of queue: only the number of events differs.
     pub fn capture(&mut self, ports: &[PortIndex]) {
         for port in ports {
             self.stack.fabric.network.capture(*port);

@@ -124,7 +124,7 @@ impl Prefetcher {
         events.keep_sorted(depth.events());
     }
 
-    /// Prefetches what the next events need.
+    /// Prefetches the data of the next events.
     #[inline(always)]
     pub(super) fn prefetch<P: Probe>(&mut self, fabric: &mut Fabric<P>, flows: &Flows) {
         match self.depth {

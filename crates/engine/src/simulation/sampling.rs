@@ -42,7 +42,7 @@ impl Sampling {
         enter(QUEUES, interval, clock);
     }
 
-    /// Samples what `switches` store at an interval, from its first multiple on.
+    /// Samples the memories of `switches` at an interval, from its first multiple on.
     pub(super) fn sample_memories(
         &mut self,
         switches: &[SwitchIndex],

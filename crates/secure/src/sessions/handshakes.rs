@@ -230,8 +230,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// Ends the handshake begun here with that peer, if there is one, and returns what waited for it. The
-    /// index is free again unless the session has come.
+    /// Ends the handshake begun here with that peer, if there is one, and returns the datagrams that
+    /// waited for it. The index is free again unless the session has come.
     pub(super) fn end_initiation(&mut self, peer: SocketAddr) -> Vec<Waiting> {
         let entry: Option<&mut Peer> = self.peers.get_mut(&peer);
         let Some(ended) = entry.and_then(|entry| entry.initiation.take()) else {

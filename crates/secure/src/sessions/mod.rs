@@ -7,7 +7,7 @@
 //! which only a holder of the key who can receive at that address can make.
 //!
 //! Everything is bounded: sessions, handshakes that wait here or there, datagrams that wait for them, and
-//! what is remembered of handshakes.
+//! the memory of handshakes.
 
 mod datagrams;
 mod handshakes;
@@ -259,7 +259,8 @@ impl Sessions {
         self.sweep = (self.statistics.sessions > 0).then(|| now + SWEEP);
     }
 
-    /// A session of that peer is real: it seals from now on, and what waited for one leaves.
+    /// A session of that peer is real: it seals from now on, and datagrams that waited for one
+    /// leave.
     fn become_current(&mut self, now: Time, path: Path, index: u32) {
         let entry = self.peers.get_mut(&path.peer).expect("a session's peer");
         let gone = entry.previous.take();

@@ -43,7 +43,7 @@ pub enum EcnMode {
     Off,
     /// RFC 3168: ECE from a mark until CWR.
     Classic,
-    /// RFC 8257: ECE repeats the CE bit of what was received; CWR is ignored.
+    /// RFC 8257: ECE repeats the CE bit of the received segment; CWR is ignored.
     Dctcp(CeChange),
 }
 
@@ -93,7 +93,7 @@ pub struct Config {
     pub delayed_ack_timeout: Span,
     /// The receiver's buffer.
     pub receive_window: Bytes,
-    /// The most that may be outstanding, whatever the controller's window.
+    /// The most that may be outstanding, for any window of the controller.
     pub max_cwnd: Option<Bytes>,
     /// The window at the start and after idleness. The endpoint never reads it: the controller's
     /// constructor does.

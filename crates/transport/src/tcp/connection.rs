@@ -127,7 +127,7 @@ impl Connection {
         }
     }
 
-    /// The application has nothing more to send: a FIN follows what it wrote.
+    /// The application has nothing more to send: a FIN follows its data.
     pub fn close(&mut self) {
         self.sender.stream.close();
     }
@@ -440,7 +440,7 @@ impl Connection {
     #[inline(always)]
     fn pure_ack(&mut self, now: Time, ack: Ack, out: &mut Segment) -> Departure {
         self.stats.acks_sent += 1;
-        // RFC 9293, section 3.10: SEQ = SND.NXT, of what was ever sent.
+        // RFC 9293, section 3.10: SEQ = SND.NXT, that of all data ever sent.
         self.header(now, wire(self.snd_max()), ack, out);
         self.control_departure()
     }

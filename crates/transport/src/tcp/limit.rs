@@ -31,7 +31,7 @@ impl SendLimit {
         self.full
     }
 
-    /// Something has happened: what the last poll found about the window may no longer be so.
+    /// Something has happened: the limit found by the last poll may no longer apply.
     #[inline(always)]
     pub(super) fn reconsider(&mut self) {
         self.full = false;

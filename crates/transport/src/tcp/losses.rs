@@ -1,7 +1,7 @@
 //! A sender's memory of losses and of data that arrived out of order.
 //!
 //! It is allocated outside of the sender on first use: most senders of a large network never lose a packet,
-//! and need neither its memory nor its time. Leaves out: what is done about it, which is in `recovery`.
+//! and need neither its memory nor its time. Leaves out: the reaction, which is in `recovery`.
 
 use incastle_units::Time;
 

@@ -39,7 +39,7 @@ impl Reassembly {
         new
     }
 
-    /// Everything below `next` has arrived: gives the new next expected byte and forgets what lies
+    /// Everything below `next` has arrived: returns the new next expected byte and forgets the data
     /// below it.
     pub(super) fn advance(&mut self, next: u64) -> u64 {
         let next = self.held.containing(next).map_or(next, |block| block.end);

@@ -51,7 +51,7 @@ const UNSEEN: u64 = u64::MAX;
 /// The receiver's state for out-of-order data and partial ACKs; many receivers never need it.
 #[derive(Debug, Clone, Default)]
 struct Aside {
-    /// ACKs whose content is settled: for out-of-order and repeated segments, and for what came
+    /// ACKs whose content is settled: for out-of-order and repeated segments, and for segments
     /// before a change of the CE bit. They leave first, without data.
     due: Vec<Ack>,
     reassembly: Reassembly,
@@ -202,8 +202,8 @@ impl Receiver {
     fn update_echo(&mut self, arrival: &Arrival<'_>, stats: &mut Stats) {
         stats.ce_received += u64::from(arrival.ecn == Ecn::Ce);
         if let Some(kind) = self.echo.change(arrival.ecn) {
-            // RFC 8257, section 3.2, and figure 10 of the DCTCP paper: what came before the change
-            // is acknowledged with the old echo.
+            // RFC 8257, section 3.2, and figure 10 of the DCTCP paper: segments before the change
+            // are acknowledged with the old echo.
             if self.pending > 0 {
                 self.queue_ack();
             }
@@ -331,7 +331,7 @@ impl Receiver {
         self.advertised.saturating_sub(next) as u32
     }
 
-    /// The right edge of what the buffer takes.
+    /// The right edge of the buffer.
     #[inline]
     fn edge(&self, config: &Config) -> u64 {
         self.delivered + config.receive_window.count()

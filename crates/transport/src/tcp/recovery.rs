@@ -31,7 +31,7 @@ pub(super) struct NewAck {
 pub(super) struct LossRecovery {
     phase: Phase,
     dup_acks: u32,
-    /// The segment at SND.UNA must be sent again, whatever the window.
+    /// The segment at SND.UNA must be retransmitted, for any window.
     retransmit_head: bool,
     /// The next new data carry CWR.
     cwr_due: bool,
@@ -106,7 +106,7 @@ impl LossRecovery {
         }
     }
 
-    /// The window with what duplicate ACKs add to it.
+    /// The window with its inflation by duplicate ACKs.
     #[inline]
     pub(super) fn extended(&self, cwnd: u64, config: &Config) -> u64 {
         match self.phase {
@@ -252,7 +252,7 @@ impl LossRecovery {
     }
 
     /// RFC 5681, section 3.2, steps 2 and 3; RFC 6582, section 3.2, step 2; RFC 6675, section 5,
-    /// step 4. Gives what is known to be lost.
+    /// step 4. Returns the bytes known to be lost.
     pub(super) fn start(&mut self, space: &SendSpace, config: &Config) -> CongestionEvent {
         assert_eq!(self.phase, Phase::Open, "one recovery at a time");
         self.phase = Phase::Recovery;
@@ -343,8 +343,7 @@ impl LossRecovery {
         octets
     }
 
-    /// A reduction makes the next new data carry CWR (RFC 3168, section 6.1.2: whatever the reason
-    /// for it).
+    /// A reduction makes the next new data carry CWR (RFC 3168, section 6.1.2: for any reason).
     #[inline]
     pub(super) fn note_reaction(&mut self, reaction: Reaction) {
         self.cwr_due |= reaction == Reaction::Reduced;
@@ -365,7 +364,7 @@ impl LossRecovery {
         end: u64,
         timeouts: u32,
     ) -> TimeoutKind {
-        // Segments are counted in octets, as RFC 5681 and 6675 count what is outstanding.
+        // Segments are counted in octets, as outstanding data in RFC 5681 and 6675.
         let tail = u64::from(DUP_THRESH) * u64::from(mss);
         if self.head_was_repeated(space, timeouts) {
             TimeoutKind::LostRetransmission

@@ -1,8 +1,8 @@
 //! The sender's scoreboard and the functions of RFC 6675, section 4: Update, IsLost, SetPipe,
 //! NextSeg. Ranges instead of octets; every function costs a few steps per hole.
 //!
-//! Leaves out: reneging (our receivers never discard what they reported, so that the scoreboard is
-//! kept over a timeout, as section 5.1 discusses), duplicate SACK.
+//! Leaves out: reneging (our receivers never discard reported data, so that the scoreboard is kept
+//! over a timeout, as section 5.1 discusses), duplicate SACK.
 
 use super::ranges::{Gap, Interval, RangeSet};
 use super::segment::SackBlock;
@@ -51,7 +51,7 @@ impl Scoreboard {
     pub(super) fn update(&mut self, blocks: &[SackBlock], una: u64, max: u64) -> u64 {
         let mut new = 0;
         for block in blocks {
-            // A block that lies outside of what is outstanding is an old one.
+            // A block outside of the outstanding data is an old one.
             let start = offset(block.start, una).max(una);
             let end = offset(block.end, una).min(max);
             if start > una {
@@ -103,7 +103,7 @@ impl Scoreboard {
 
     /// SetPipe.
     pub(super) fn set_pipe(&mut self, una: u64, max: u64, mss: u16) {
-        // (a) what is neither reported nor lost, (b) what was retransmitted.
+        // (a) octets neither reported nor lost, (b) octets retransmitted.
         let lost_below = self.lost_below(mss).max(una);
         let waiting = max - lost_below - self.sacked.covered(lost_below, max);
         let high_rxt = self.high_rxt.max(una);

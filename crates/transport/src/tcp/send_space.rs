@@ -103,7 +103,7 @@ impl SendSpace {
         self.nxt = self.una;
     }
 
-    /// Go-back-N passes over what was reported as received.
+    /// Go-back-N passes over data reported as received.
     pub(super) fn skip_to(&mut self, seq: u64) {
         assert!(self.nxt <= seq, "go-back-N moves forward");
         self.nxt = seq.min(self.max);

@@ -76,8 +76,8 @@ impl Sender {
         }
     }
 
-    /// The controller's view. FlightSize of RFC 5681 without what limited transmit added (RFC 3042,
-    /// section 2); after a timeout, without what it gave up.
+    /// The controller's view. FlightSize of RFC 5681 without the segments of limited transmit (RFC
+    /// 3042, section 2); after a timeout, without the data given up.
     #[inline]
     pub(super) fn context<'a>(&self, now: Time, rng: &'a mut dyn Rng) -> Context<'a> {
         let (una, deadline) = (self.space.una(), self.stream.deadline);
@@ -201,7 +201,7 @@ impl Sender {
         }
     }
 
-    /// Go-back-N after a timeout, around what was reported as received.
+    /// Go-back-N after a timeout, around data reported as received.
     fn poll_go_back(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let max = self.space.max();
         let mut limit = max;
@@ -448,7 +448,7 @@ impl Sender {
     pub(super) fn on_timeout(&mut self, io: &mut Io<'_>) {
         if self.timer.is_persisting() {
             if self.space.nxt() == self.stream.end() {
-                // The application took back what was waiting.
+                // The application took back the waiting data.
                 self.timer.end_persist();
             } else {
                 self.timer.on_persist_timeout(io.now, &io.config.rto);

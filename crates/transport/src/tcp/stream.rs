@@ -8,7 +8,7 @@ use super::limit::{Burst, SendLimit};
 
 /// Written bytes from which on the rest counts as unlimited.
 const UNLIMITED: u64 = u64::MAX / 4;
-/// Sequence numbers stay below, whatever is written.
+/// Sequence numbers stay below, for any amount written.
 const LARGEST: u64 = u64::MAX / 2;
 
 /// The content of a segment.
@@ -53,7 +53,7 @@ impl Stream {
         self.closed = true;
     }
 
-    /// Forgets everything from `max` on: what was never sent.
+    /// Forgets everything from `max` on, which was never sent.
     pub(super) fn stop(&mut self, max: u64) {
         self.written = self.written.min(max);
     }
@@ -69,7 +69,7 @@ impl Stream {
         self.written + u64::from(self.closed)
     }
 
-    /// Whether the FIN is part of what was acknowledged up to `una`.
+    /// Whether the acknowledged data up to `una` include the FIN.
     pub(super) fn fin_acknowledged(&self, una: u64) -> bool {
         self.closed && una == self.end()
     }

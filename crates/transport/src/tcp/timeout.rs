@@ -23,8 +23,8 @@ pub enum TimeoutKind {
     /// one at SND.UNA: three duplicate ACKs were impossible. The tail of a block.
     LastPacket,
     /// No outstanding data were reported as arrived. No duplicate ACK has come since SND.UNA last
-    /// moved, and with SACK nothing above it is reported. (Without SACK, what arrived before
-    /// SND.UNA moved is not known: the end of a recovery can look like this too.)
+    /// moved, and with SACK nothing above it is reported. (Without SACK, data that arrived before
+    /// SND.UNA moved are not recorded: the end of a recovery can look like this too.)
     FullWindow,
     /// Data above SND.UNA have arrived, but the segment was not retransmitted. There were too few
     /// duplicate ACKs, or ones disregarded (NewReno without timestamps, exactly at *recover*), or
@@ -82,7 +82,7 @@ impl TimeoutReport {
         wire(self.una)
     }
 
-    /// The offset of a wire's sequence number, if that lay in what was outstanding.
+    /// The offset of a wire's sequence number, if that lay in the outstanding data.
     pub fn outstanding(&self, seq: u32) -> Option<u64> {
         let place = offset(seq, self.una);
         (place >= self.una && place < self.max).then_some(place)
@@ -97,7 +97,7 @@ struct Repeat {
     at: Time,
 }
 
-/// The retransmissions of what is not acknowledged yet.
+/// The retransmissions of data that are not acknowledged yet.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Repeats(VecDeque<Repeat>);
 

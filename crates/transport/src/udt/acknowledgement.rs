@@ -220,7 +220,7 @@ impl Acknowledgement {
         self.packets >= self.light_every && self.next != self.reported_next
     }
 
-    /// Whether a light ACK is due, and what it reports. A full one that is due too reports more.
+    /// The content of a light ACK, if one is due. A full one that is due too reports more.
     pub(super) fn poll_light(&mut self) -> Option<u64> {
         if !self.is_light_due() {
             return None;
@@ -260,7 +260,8 @@ impl Acknowledgement {
         Some(number)
     }
 
-    /// An ACK of what no ACK has reported yet, whether or not the timer has expired, and its number.
+    /// An ACK of data that no ACK has reported yet, whether or not the timer has expired, and its
+    /// number.
     pub(super) fn poll_last(&mut self, now: Time) -> Option<Number> {
         self.due |= self.next > self.reported_next;
         self.poll_full(now)

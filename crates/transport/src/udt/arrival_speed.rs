@@ -148,10 +148,10 @@ fn per_second(packets: u128, ps: u128) -> Option<u32> {
     Some(rate.min(u128::from(MAX_SEQUENCE)) as u32)
 }
 
-/// The fraction's bits of a smoothed estimate: what rounding leaves over stays below a thousandth.
+/// The fraction's bits of a smoothed estimate: its rounding stays below a thousandth.
 const FRACTION: u32 = 16;
 
-/// An estimate that the sender smooths: 7/8 of what it was and 1/8 of what an ACK reports.
+/// An estimate that the sender smooths: 7/8 of its old value and 1/8 of an ACK's report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Smoothed {
     /// In 2^-16 packets per second.

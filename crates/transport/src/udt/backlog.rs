@@ -59,7 +59,7 @@ pub(super) struct Expired {
 
 /// The data that wait to be sent.
 ///
-/// Invariant: on a message socket, `unsent` is what is left of `messages`; a stream has none.
+/// Invariant: on a message socket, `unsent` is the rest of `messages`; a stream has none.
 #[derive(Debug)]
 pub(super) struct Backlog {
     stream: bool,
@@ -114,7 +114,7 @@ impl Backlog {
         self.unsent += message.length;
     }
 
-    /// Forgets what was never sent; a message that was begun goes on.
+    /// Forgets data that were never sent; a message that was begun goes on.
     pub(super) fn forget(&mut self) {
         self.messages.retain(|message| message.sent > 0);
         let begun = self.messages.front();
@@ -133,7 +133,7 @@ impl Backlog {
         })
     }
 
-    /// Forgets what is left of the first message.
+    /// Forgets the rest of the first message.
     pub(super) fn forget_message(&mut self) {
         if let Some(waiting) = self.messages.pop_front() {
             let left = waiting.left();

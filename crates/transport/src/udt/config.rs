@@ -38,7 +38,7 @@ pub enum ExpRepeat {
     Ends,
 }
 
-/// When a NAK repeats what is still missing.
+/// The times at which a NAK repeats a gap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum NakRepeat {
     /// After k round trips, k = 2, 3, ...
@@ -69,8 +69,8 @@ pub struct Dcudp {
     /// Whether an interval of congestion mode in which nothing arrived has an ACK, too. It reports that there
     /// was no mark, where there was no packet.
     pub ack_without_data: bool,
-    /// Expirations of EXP before anything was acknowledged after which the path is taken to drop what
-    /// carries ECT (RFC 9000, section 13.4.2, has three). Absent: never.
+    /// Expirations of EXP before the first acknowledgement after which the path is assumed to drop
+    /// packets with ECT (RFC 9000, section 13.4.2, has three). Absent: never.
     pub ect_timeouts: Option<u32>,
 }
 
@@ -141,7 +141,7 @@ pub struct Config {
     /// Whether the packet after every sixteenth leaves immediately, so that the peer can measure
     /// the capacity.
     pub packet_pairs: bool,
-    /// When a NAK repeats what is still missing.
+    /// The times at which a NAK repeats a gap.
     pub nak_repeat: NakRepeat,
     /// The maximum lag that the pacer makes up for while packets wait: zero where the clock is
     /// exact.
@@ -153,8 +153,7 @@ pub struct Config {
     /// measures, and replaces it while the peer measures none. Software that takes packets from a NIC in
     /// batches measures pairs closer than they came, or at one instant. Under DCUDP it is C that counts.
     pub interface: Option<Rate>,
-    /// No more than this leaves, whatever the control allows; payload, as every rate here. Absent for no
-    /// limit.
+    /// The maximum rate, for any congestion control; payload, as every rate here. Absent for no limit.
     pub rate_limit: Option<Rate>,
     /// Ranges that each loss list may hold.
     pub max_loss_ranges: u32,

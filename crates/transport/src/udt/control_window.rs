@@ -2,7 +2,7 @@
 //! by which duplicates are known. A window of the last 64, as in RFC 4303, section 3.4.3.
 //!
 //! A number far ahead is refused: one forged packet could make all real ones look old. Leaves out:
-//! what is older than the window, which counts as a duplicate.
+//! numbers older than the window, which count as duplicates.
 
 use super::sequence::{Number, Numbering};
 

@@ -9,13 +9,13 @@ use std::collections::VecDeque;
 
 use incastle_units::Span;
 
-/// beta: what condition 1 stretches the interval of ACKs to, in idle round-trip times.
+/// beta: the interval of ACKs after condition 1, in idle round-trip times.
 const BETA: u64 = 2;
 
 /// The readings of condition 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExitReading {
-    /// P_ecn > 0.5 and P_RTT > 0.2: what condition 2 then completes.
+    /// P_ecn > 0.5 and P_RTT > 0.2, which condition 2 then completes.
     Default,
     /// P_ecn < 0.5 and P_RTT < 0.2, as printed. Condition 2 contradicts that, so that the two can hold
     /// only one after the other.

@@ -181,7 +181,7 @@ impl InFlight {
                 continue;
             };
             let start = start.max(self.una);
-            // EXP repairs what finds no room.
+            // EXP repairs losses that find no room.
             if self.losses.insert(start, last + 1).is_err() {
                 stats.refused.nak_ranges += 1;
                 continue;

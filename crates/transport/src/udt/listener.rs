@@ -30,7 +30,8 @@ pub struct PeerAddress {
     pub port: u16,
 }
 
-/// A peer that returned its cookie: what [`Connection::server`](super::Connection::server) needs.
+/// A peer that returned its cookie: the argument of
+/// [`Connection::server`](super::Connection::server).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Incoming {
     /// The peer's socket.

@@ -3,7 +3,7 @@
 //! The sender's mode is that of its controller. Each change is announced by OBS-change, repeated until
 //! its response. The receiver watches for marks. From the first CE on it requests congestion mode (OBS
 //! = 1 in its ACKs), until both conditions of the exit rule hold. Every message may be lost, repeated
-//! or late: changes are counted, and what is older than the latest has no effect.
+//! or late: changes are counted, and a message older than the latest has no effect.
 
 use incastle_units::{Span, Time};
 
@@ -45,7 +45,7 @@ struct Pending {
 /// The sender's side.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SenderMode {
-    /// OBS of what is sent.
+    /// OBS of the packets sent.
     pub(super) congested: bool,
     /// Changes so far.
     changes: u32,
@@ -518,7 +518,7 @@ mod tests {
             }
         }
 
-        /// One thing happens; `which` chooses among what is in flight.
+        /// One step; `which` selects among the packets in flight.
         fn step(&mut self, kind: u8, which: usize) {
             let change = which % self.changes.len().max(1);
             let message = which % self.messages.len().max(1);

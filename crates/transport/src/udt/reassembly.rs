@@ -110,7 +110,7 @@ impl Reassembly {
         broken
     }
 
-    /// Gives up what of `first..=last` is missing, or held as part of `message`.
+    /// Gives up the packets of `first..=last` that are missing, or held as part of `message`.
     pub(super) fn give_up(&mut self, message: u32, first: u64, last: u64) {
         for packet in first.max(self.base)..=last {
             let slot = self.slot(packet);
@@ -136,7 +136,7 @@ impl Reassembly {
         &mut self.slots[index]
     }
 
-    /// Forgets what is gone at the beginning.
+    /// Forgets the packets that are gone at the beginning.
     fn trim(&mut self, next: u64) {
         while self.base < next
             && let Some(front) = self.slots.front()

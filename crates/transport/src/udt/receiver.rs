@@ -1,7 +1,7 @@
 //! The receiver half: the data that arrived, the data missing, and the NAKs that report them
 //! (draft-gg-udt-03, section 6.2): immediately on a gap, and again later (`reports`).
 //!
-//! ACKs are in `acknowledgement`. Leaves out: reneging; what was acknowledged is kept.
+//! ACKs are in `acknowledgement`. Leaves out: reneging; acknowledged data are kept.
 
 use std::collections::VecDeque;
 
@@ -99,7 +99,7 @@ impl Receiver {
         (self.reassembly.base() + u64::from(self.setup.buffer) - self.next) as u32
     }
 
-    /// The right edge of what the buffer takes.
+    /// The right edge of the buffer.
     pub(super) fn edge(&self) -> u64 {
         self.reassembly.base() + u64::from(self.setup.buffer)
     }
@@ -247,7 +247,7 @@ impl Receiver {
             // It comes again: our ACK was lost, and is repeated until an ACK2 confirms it.
             return true;
         }
-        // A request may overtake data of other messages: what lies before it is missing.
+        // A request may overtake data of other messages: packets before it are missing.
         if first > self.end && self.losses.insert(self.end, first).is_err() {
             return false;
         }
@@ -289,7 +289,7 @@ impl Receiver {
         self.reports.at()
     }
 
-    /// Reports again what is still missing and due.
+    /// Reports the gaps again that are still missing and due.
     pub(super) fn on_nak_timer(&mut self, now: Time) {
         if now < self.reports.at() {
             return;

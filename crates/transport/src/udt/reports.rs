@@ -5,8 +5,8 @@
 //! The timer runs while a gap is known: it begins with the first one, and anew with each expiry.
 //!
 //! A storm of losses leaves thousands of gaps that are due at different instants. They lie in a heap
-//! by that instant, so that a timer's expiry costs only the gaps that are due. Leaves out: what is
-//! still missing of a gap, which the loss list has.
+//! by that instant, so that a timer's expiry costs only the gaps that are due. Leaves out: the
+//! missing part of a gap, which the loss list has.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

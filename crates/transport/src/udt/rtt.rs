@@ -35,7 +35,7 @@ impl Rtt {
         }
     }
 
-    /// The handshake's round trip replaces what was assumed.
+    /// The handshake's round trip replaces the assumed one.
     pub(super) fn begin(&mut self, sample: Span) {
         let sample = sample.clamp(UNIT, LONGEST);
         *self = Self {
@@ -56,7 +56,7 @@ impl Rtt {
     }
 
     /// RTT = (7 RTT + r) / 8 and RTTVar = (3 RTTVar + |RTT - r|) / 4, the variance with the old mean.
-    /// Also for what the peer reports in its ACKs.
+    /// Also for the peer's reports in its ACKs.
     pub(super) fn smooth(&mut self, sample: Span) {
         let error = self.smoothed.saturating_sub(sample) + sample.saturating_sub(self.smoothed);
         self.variance = self.variance - self.variance / 4 + error / 4;
@@ -79,12 +79,12 @@ impl Rtt {
         self.variance
     }
 
-    /// Our latest sample, or what was assumed.
+    /// Our latest sample, or the assumed value.
     pub(super) fn latest(&self) -> Span {
         self.latest.unwrap_or(self.smoothed)
     }
 
-    /// RTT_idle, or what was assumed.
+    /// RTT_idle, or the assumed value.
     pub(super) fn idle(&self) -> Span {
         self.least.unwrap_or(self.smoothed)
     }

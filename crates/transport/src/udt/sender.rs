@@ -162,7 +162,7 @@ impl Sender {
         self.backlog.write(bytes);
     }
 
-    /// Forgets what was never sent; a message that was begun goes on.
+    /// Forgets data that were never sent; a message that was begun goes on.
     pub(super) fn forget_unsent(&mut self) {
         self.backlog.forget();
     }
@@ -308,7 +308,7 @@ impl Sender {
         }
     }
 
-    /// An interval is that of a full packet, whatever the length, since SND counts packets.
+    /// An interval is that of a full packet, for any length, since SND counts packets.
     #[inline]
     fn pace(&mut self, now: Time, rate: Option<Rate>, chunk: &Chunk) {
         let Some(rate) = rate else {

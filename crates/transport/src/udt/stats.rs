@@ -23,13 +23,13 @@ pub struct Refused {
     pub loss_list_full: u64,
     /// Data whose place in its message contradicts its neighbours.
     pub broken_messages: u64,
-    /// ACKs of what was never sent.
+    /// ACKs of packets that were never sent.
     pub acks: u64,
-    /// Ranges in NAKs of what was never sent or is long acknowledged.
+    /// Ranges in NAKs of packets that were never sent or are long acknowledged.
     pub nak_ranges: u64,
-    /// ACK2s of what was never acknowledged, or whose ACK is forgotten.
+    /// ACK2s of a number that was never acknowledged, or whose ACK is forgotten.
     pub ack2s: u64,
-    /// Drop requests on a stream, or of what cannot be.
+    /// Drop requests on a stream, or impossible ones.
     pub drops: u64,
     /// DCUDP control packets seen before.
     pub duplicate_controls: u64,

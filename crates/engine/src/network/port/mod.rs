@@ -127,7 +127,7 @@ impl Port {
         self.gate.judge_all();
     }
 
-    /// Gives a port at rest departure events, whatever its kind.
+    /// Gives a port at rest departure events, for any kind of queue.
     pub(crate) fn schedule(&mut self) {
         assert!(
             self.gate.counters().offered == 0,

@@ -22,7 +22,7 @@ use crate::probe::Probe;
 /// The verdict on a packet that a fair queue pushes out.
 const PUSHED_OUT: Verdict = Verdict::Drop(DropCause::BufferFull);
 
-/// Network, clock and probe, with what is counted of the packets.
+/// Network, clock and probe, with the counters of packets.
 pub(crate) struct Fabric<P: Probe> {
     pub(crate) network: Network,
     pub(super) clock: Clock,

@@ -1,4 +1,5 @@
-//! An event at an endpoint: the endpoint handles it, sends what it may, and enters its next deadline.
+//! An event at an endpoint: the endpoint handles it, sends permitted packets, and enters its next
+//! deadline.
 //!
 //! This concerns the endpoint, its host's NIC, the event queue and the probe: the endpoint is looked up once. The
 //! rest, above all notices to applications, is left to the host stack.
@@ -54,7 +55,7 @@ impl Left {
 }
 
 impl<P: Probe> EndpointHandling<'_, P> {
-    /// The endpoint receives a packet, which leaves its slot, and sends what it may.
+    /// The endpoint receives a packet, which leaves its slot, and sends permitted packets.
     #[inline(always)]
     pub(super) fn receive(self, slot: Slot) -> Left {
         let before = self.endpoint.transport.delivered();
@@ -86,7 +87,8 @@ impl<P: Probe> EndpointHandling<'_, P> {
         }
     }
 
-    /// Sends what the endpoint may send, on the fast path where the NIC has it, and enters the next deadline.
+    /// Sends the packets that the endpoint may send, on the fast path where the NIC has it, and
+    /// enters the next deadline.
     #[inline(always)]
     pub(super) fn pump(mut self) -> Left {
         if self.endpoint.sends_on_slow_path() {
@@ -159,7 +161,7 @@ impl<P: Probe> HostStack<P> {
         })
     }
 
-    /// Sends what an endpoint may send.
+    /// Sends the packets that an endpoint may send.
     #[inline]
     pub(super) fn pump(&mut self, index: EndpointIndex) {
         if let Some(handling) = self.handling(index) {

@@ -181,7 +181,7 @@ impl<P: Probe> HostStack<P> {
         }
     }
 
-    /// Adjusts what applications expect to the datagrams that were dropped.
+    /// Subtracts dropped datagrams from the expectations of applications.
     #[inline]
     pub(super) fn settle_lost(&mut self) {
         if !self.fabric.lost_datagrams.is_empty() {

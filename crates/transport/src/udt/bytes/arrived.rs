@@ -4,7 +4,7 @@
 
 use std::collections::VecDeque;
 
-/// Buffers that are kept for what comes next.
+/// Buffers that are kept for later packets.
 const SPARE: usize = 256;
 
 /// Payloads of packets, counted as the receiver counts them.

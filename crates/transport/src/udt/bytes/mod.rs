@@ -58,7 +58,7 @@ pub struct ByteConnection {
     arrived: Arrived,
     /// Bytes of the packet in line that were taken.
     taken: usize,
-    /// A datagram that does not lie among what was written: a control packet, data sent again.
+    /// A datagram outside of the written data: a control packet, data sent again.
     single: Vec<u8>,
     /// Such a datagram that was polled while a batch was gathered: it leaves next.
     waiting: Option<Ecn>,
@@ -139,7 +139,7 @@ impl ByteConnection {
         parse(datagram, self.core.dialect())
     }
 
-    /// Releases what will not be read or sent again.
+    /// Releases data that will not be read or sent again.
     fn release(&mut self) {
         self.arrived.release(self.core.received_base());
         self.written.release(self.core.acknowledged_offset());
@@ -270,8 +270,8 @@ impl ByteConnection {
         write(&transmit.packet, body, payload, dialect, &mut self.single);
     }
 
-    /// Adds to the stream what the send buffer has room for; gives how much that was: 0 when it is
-    /// full, and after the end.
+    /// Adds to the stream as much as the send buffer has room for; returns the bytes added: 0 when
+    /// it is full, and after the end.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         if self.core.is_closing() || self.core.is_over() {
             return 0;

@@ -8,9 +8,9 @@ use std::collections::VecDeque;
 
 use super::super::wire::{HEADER_BYTES, SocketKind};
 
-/// Bytes of a chunk: what one call of the system takes, and a packet of any size.
+/// Bytes of a chunk: the maximum of one system call, and a packet of any size.
 const CHUNK: usize = 65_507;
-/// Chunks that are kept for what is written next.
+/// Chunks that are kept for later data.
 const SPARE: usize = 4;
 
 /// A packet.
@@ -43,7 +43,7 @@ pub(super) struct Written {
     slots: VecDeque<Slot>,
     /// The first slot that never left.
     unsent: usize,
-    /// Bytes of payload in all slots, and where the next begins in what the application wrote.
+    /// Bytes of payload in all slots, and the beginning of the next in the application's data.
     bytes: usize,
     end: u64,
     /// Payload of a full packet.
@@ -252,7 +252,7 @@ mod tests {
         );
         let second = written.first_time(FULL, 100);
         assert_eq!(payload(&written, second), [2; 20]);
-        // It has left: what comes begins another.
+        // It has left: the next bytes begin another.
         written.write(FULL, &[3; 5]);
         let third = written.first_time(FULL, 120);
         assert_eq!(payload(&written, third), [3; 5]);

@@ -1,6 +1,6 @@
-//! From the handshake to a connection: what both endpoints agreed takes effect. Connections without a
-//! handshake on the wire are there from the start, for worlds that leave it out, as TCP's simulated
-//! connections may. Leaves out the handshake itself.
+//! From the handshake to a connection: the agreement of both endpoints takes effect. Connections
+//! without a handshake on the wire are there from the start, for worlds that leave it out, as TCP's
+//! simulated connections may. Leaves out the handshake itself.
 
 use incastle_congestion::Algorithm;
 use incastle_units::{Ecn, Span, Time};
@@ -22,8 +22,8 @@ pub struct Identities {
 }
 
 impl Connection {
-    /// One endpoint of a connection between two of the same configuration. Under DCUDP `rtt` is what
-    /// the handshake would have measured; UDT begins with its own first value. Panics where
+    /// One endpoint of a connection between two of the same configuration. Under DCUDP `rtt` stands
+    /// for the handshake's sample; UDT begins with its own first value. Panics where
     /// [`Config::check`] finds a mistake.
     pub fn established(
         config: &Config,
@@ -62,7 +62,7 @@ impl Connection {
             Outcome::Agreed(agreement) => {
                 let dcudp = agreement.peer.dialect == Dialect::Dcudp;
                 // The round trip since the first request: too long where that was lost, never too
-                // short. UDT begins with 100 ms whatever the handshake took.
+                // short. UDT begins with 100 ms for any duration of the handshake.
                 if let Some(at) = agreement.requested_at.filter(|_| dcudp) {
                     self.rtt.begin(now.saturating_since(at));
                 }
@@ -99,8 +99,8 @@ impl Connection {
         }
     }
 
-    /// The flow window before the first ACK. UDT's is 16 at first, and its cwnd is too; DCUDP's is what
-    /// was agreed.
+    /// The flow window before the first ACK. UDT's is 16 at first, and its cwnd is too; DCUDP's is the
+    /// agreed one.
     fn first_window(&self, peer: &Incoming) -> FlowWindow {
         let agreed = peer
             .flow_window

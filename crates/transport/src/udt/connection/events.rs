@@ -30,7 +30,7 @@ pub enum Event {
     Fallback,
     /// The path does not carry ECT: the fallback controls from here on.
     NoEcn,
-    /// Data, or a complete message, can be taken. Comes again with what arrives later.
+    /// Data, or a complete message, can be taken. Comes again with later data.
     Readable,
     /// Everything written is acknowledged. Comes again after each further write.
     Finished,

@@ -2,8 +2,8 @@
 //! expirations without a packet from the peer.
 //!
 //! It restarts on ACKs and NAKs with new content, and on any packet while nothing is outstanding. Other
-//! packets of the peer, or repeated ones, do not show that our data arrive. Leaves out what an expiry
-//! causes.
+//! packets of the peer, or repeated ones, do not show that our data arrive. Leaves out the effect of an
+//! expiry.
 
 use incastle_units::{Span, Time};
 

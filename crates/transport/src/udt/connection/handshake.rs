@@ -226,7 +226,7 @@ impl Peering {
         mut requesting: Requesting,
         handshake: &Handshake,
     ) -> Outcome {
-        // The library's check, and ours: a server repeats our first number, whatever else it sends.
+        // The library's check, and ours: a server repeats our first number in every response.
         if handshake.first != self.own.first {
             return Outcome::Invalid;
         }

@@ -311,7 +311,7 @@ impl Connection {
         }
     }
 
-    /// The path clears ECT, or drops what carries it: marks would never come.
+    /// The path clears ECT, or drops packets with it: marks would never come.
     pub(super) fn lose_ecn(&mut self, now: Time) {
         self.control.ecn = false;
         self.sender.cwr_due = false;

@@ -94,7 +94,7 @@ impl Attachment {
     }
 }
 
-/// The clock of a connection: time never runs back, whatever the caller's clock does.
+/// The clock of a connection: time never runs back, even if the caller's clock does.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     begun: Time,
@@ -268,7 +268,7 @@ impl Connection {
         self.events.on_write(bytes);
     }
 
-    /// The longest message: what was agreed as flow window holds it whole. Settled once connected.
+    /// The longest message: the agreed flow window holds it whole. Settled once connected.
     pub const fn max_message(&self) -> u64 {
         self.sender.max_message()
     }
@@ -326,12 +326,12 @@ impl Connection {
         self.receiver.numbering.wire(self.receiver.next)
     }
 
-    /// The first received packet that may still be read: what lies before was taken, or given up.
+    /// The first received packet that may still be read: earlier ones were taken, or given up.
     pub fn received_base(&self) -> u64 {
         self.receiver.base()
     }
 
-    /// Everything below this offset of what the application wrote will never be sent again.
+    /// Everything below this offset of the application's data will never be sent again.
     pub fn acknowledged_offset(&self) -> u64 {
         self.sender.acknowledged_offset()
     }
@@ -409,13 +409,13 @@ impl Connection {
         self.rtt.smoothed()
     }
 
-    /// At which rate packets arrive at the peer, by what it reports, as payload.
+    /// The rate at which packets arrive at the peer, by its reports, as payload.
     pub fn receiving_rate(&self) -> Option<Rate> {
         self.sender.estimates.receiving_rate(self.payload())
     }
 
-    /// The path's capacity as UDT's control takes it: what the peer measured, as payload, at most the
-    /// interface's rate; else that.
+    /// The path's capacity for UDT's control: the peer's measurement, as payload, at most the
+    /// interface's rate; without a measurement that rate.
     pub fn path_capacity(&self) -> Option<Rate> {
         self.sender.estimates.path_capacity(self.payload())
     }
@@ -430,7 +430,7 @@ impl Connection {
         self.control.ecn
     }
 
-    /// OBS of what this endpoint sends as a sender: whether it is in congestion mode.
+    /// OBS of this endpoint's packets as a sender: whether it is in congestion mode.
     pub const fn in_congestion_mode(&self) -> bool {
         self.control.mode.congested
     }

@@ -104,7 +104,7 @@ impl Connection {
         if !self.shutdown.is_due() {
             return None;
         }
-        // With its shutdown a UDT endpoint is gone: what arrived is acknowledged first.
+        // With its shutdown a UDT endpoint is gone: arrived data are acknowledged first.
         if !self.peering.speaks_dcudp()
             && let Some(number) = self.receiver.ack.poll_last(now)
         {
@@ -185,7 +185,7 @@ impl Connection {
             silent,
         };
         let Some(chunk) = self.sender.poll(&mut io) else {
-            // Messages may have grown too old, and with them what there was to deliver.
+            // Messages may have grown too old, and no others be left to deliver.
             self.check_done();
             return self
                 .sender

@@ -1,9 +1,9 @@
-//! The clocks of a connection (draft-gg-udt-03, section 6): what each of them causes. EXP's period is in
-//! `exp`; ACK, NAK, pacer, OBS-change, handshake and controller have theirs.
+//! The clocks of a connection (draft-gg-udt-03, section 6) and their effects. EXP's period is in `exp`;
+//! ACK, NAK, pacer, OBS-change, handshake and controller have theirs.
 //!
-//! A timer that has expired waits for nothing: what it causes is noted, and leaves when it can. So
-//! [`Connection::poll_timeout`] lies ahead after each [`Connection::handle_timeout`], whatever the
-//! socket takes.
+//! A timer that has expired waits for nothing: its effect is recorded, and leaves when it can. So
+//! [`Connection::poll_timeout`] lies ahead after each [`Connection::handle_timeout`], even if the
+//! socket takes nothing.
 
 use incastle_congestion::{CongestionEvent, Controller};
 use incastle_units::{Span, Time};
@@ -100,8 +100,8 @@ impl Connection {
         }
     }
 
-    /// RFC 9000, section 13.4.2.1: where every packet with ECT was lost, the path may drop what carries
-    /// it. Without it they are tried again.
+    /// RFC 9000, section 13.4.2.1: where every packet with ECT was lost, the path may drop such
+    /// packets. Without it they are tried again.
     fn doubt_ecn(&mut self, now: Time) {
         let most = self.dcudp().and_then(|dcudp| dcudp.ect_timeouts);
         let doubtful = most.is_some_and(|most| self.stats.timeouts >= u64::from(most));

@@ -79,7 +79,7 @@ pub enum Control {
     Shutdown {
         /// It responds to a shutdown, and needs no response. DCUDP only. DCUDP only.
         answers: bool,
-        /// It takes nothing any more: what it has not acknowledged never will be. DCUDP only.
+        /// It takes nothing any more: data that it has not acknowledged never will be. DCUDP only.
         gone: bool,
     },
     /// The acknowledgement of a full ACK.

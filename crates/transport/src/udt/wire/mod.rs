@@ -1,10 +1,10 @@
 //! The wire format of UDT 4 (draft-gg-udt-03, section 3; its handshake is that of the 4.11 library) and
-//! what DCUDP adds to it. Bit by bit in docs/models/dcudp-wire.md.
+//! DCUDP's additions. Bit by bit in docs/models/dcudp-wire.md.
 //!
 //! A datagram is parsed without copying: its header becomes a typed, `Copy` [`Packet`]; [`ControlBody`] and
-//! payload stay in the datagram. Everything that a header can hold is checked here; what depends on
-//! the connection (windows, known numbers) is checked there. Leaves out: composite messages of
-//! user-defined types, which UDT reserves and does not use.
+//! payload stay in the datagram. Everything that a header can hold is checked here; checks against the
+//! connection (windows, known numbers) are made there. Leaves out: composite messages of user-defined
+//! types, which UDT reserves and does not use.
 
 mod control;
 mod data;
