@@ -21,7 +21,7 @@ use input::Input;
 const MSS: Bytes = Bytes::new(1460);
 const LINE: Rate = Rate::from_bits_per_second(10_000_000_000);
 /// Maximum of timers at one instant: more would be an infinite loop.
-const MOST_TIMERS: u32 = 1_000;
+const MAX_TIMERS: u32 = 1_000;
 
 /// An input is the controller (1 byte), its configuration (1 byte), then operations of one byte with their
 /// operands.
@@ -230,7 +230,7 @@ impl Sender {
         let mut count = 0;
         while self.algorithm.next_timer().is_some_and(|at| at <= self.now) {
             count += 1;
-            assert!(count < MOST_TIMERS, "a timer that never lies ahead");
+            assert!(count < MAX_TIMERS, "a timer that never lies ahead");
             self.call(Algorithm::on_timer);
         }
     }
@@ -317,7 +317,7 @@ impl Limited {
         let mut count = 0;
         while self.point.next_timer().is_some_and(|at| at <= self.now) {
             count += 1;
-            assert!(count < MOST_TIMERS, "a timer that never lies ahead");
+            assert!(count < MAX_TIMERS, "a timer that never lies ahead");
             self.point.on_timer(self.now, &mut self.rng);
         }
     }

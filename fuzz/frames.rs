@@ -10,7 +10,7 @@ use incastle_dcudp::protocol::{Decoder, Frame, MAX_DATA, Name, ProtocolError};
 /// Type and length of a frame.
 const HEADER_BYTES: usize = 5;
 /// Maximum buffer of a decoder: an incomplete frame, and the bytes received with it.
-const MOST_KEPT: usize = 2 * (MAX_DATA + HEADER_BYTES) + 1024;
+const MAX_KEPT: usize = 2 * (MAX_DATA + HEADER_BYTES) + 1024;
 
 /// The frames of a stream, and its error.
 #[derive(Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ fn decoded(stream: &[u8], piece: usize) -> Decoded {
                 }
             }
         }
-        assert!(decoder.buffer().capacity() <= MOST_KEPT.max(2 * piece));
+        assert!(decoder.buffer().capacity() <= MAX_KEPT.max(2 * piece));
     }
     let error = None;
     Decoded { frames, error }
@@ -81,9 +81,9 @@ fn behind<'a>(frame: &Frame, stream: &'a [u8]) -> &'a [u8] {
 fn check_frame(frame: &Frame) {
     match frame {
         Frame::Put { name, .. } | Frame::Get { name } => inside(name),
-        Frame::Error { code, words } => shown(&Failure::There {
+        Frame::Error { code, message } => shown(&Failure::There {
             code: *code,
-            words: words.clone(),
+            message: message.clone(),
         }),
         _ => {}
     }
@@ -104,7 +104,7 @@ fn inside(name: &Name) {
     );
 }
 
-/// A peer's words as a user reads them: no control characters.
+/// A peer's message as a user reads it: no control characters.
 fn shown(failure: &Failure) {
     assert!(!failure.to_string().contains(char::is_control));
 }

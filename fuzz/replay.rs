@@ -11,7 +11,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// Generated inputs of each target, where all are asked for.
 const INPUTS: u32 = 3_000;
 /// Maximum length of generated inputs.
-const LONGEST: usize = 4_000;
+const MAX_BYTES: usize = 4_000;
 
 /// Runs a target's corpus through `body`, and then generated inputs.
 pub(crate) fn run(target: &str, body: fn(&[u8])) {
@@ -59,7 +59,7 @@ fn generated(corpus: &[Vec<u8>], number: u64) -> Vec<u8> {
             4 => {
                 let tail = input[at..].to_vec();
                 input.extend(tail);
-                input.truncate(LONGEST);
+                input.truncate(MAX_BYTES);
             }
             _ => {
                 let other = pick(&mut rng);

@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng, TryCryptoRng, TryRng};
 
 /// Maximum of datagrams in flight; an input cannot fill memory.
-const MOST: usize = 2_000;
+const MAX_FLYING: usize = 2_000;
 
 /// Random bytes from a seed: they only make keys distinct.
 pub(crate) struct Seeded(Xoshiro256PlusPlus);
@@ -160,7 +160,7 @@ impl World {
 
     fn fly(&mut self, leaving: Vec<Flying>) {
         self.flying.extend(leaving);
-        self.flying.truncate(MOST);
+        self.flying.truncate(MAX_FLYING);
     }
 
     /// A datagram arrives unchanged: each sealed plaintext arrives once.

@@ -18,9 +18,9 @@ mod input;
 use input::Input;
 
 /// Maximum of segments at one instant: more would be an infinite loop.
-const MOST_AT_ONCE: usize = 1_000_000;
+const MAX_AT_ONCE: usize = 1_000_000;
 /// Maximum of bytes that an application writes.
-const MOST_WRITTEN: u64 = 1 << 20;
+const MAX_WRITTEN: u64 = 1 << 20;
 
 /// A connection keeps its invariants over any sequence of segments, timers and application calls.
 pub(crate) fn connection(input: &[u8]) {
@@ -181,7 +181,7 @@ impl Subject {
     }
 
     fn write(&mut self, bytes: u64) {
-        if !self.closed && self.written < MOST_WRITTEN {
+        if !self.closed && self.written < MAX_WRITTEN {
             self.written += bytes;
             self.connection.write(bytes);
         }
@@ -220,7 +220,7 @@ impl Subject {
         let mut count = 0;
         while let Some(transmit) = self.connection.poll_transmit(self.now, &mut self.rng) {
             count += 1;
-            assert!(count < MOST_AT_ONCE, "segments without end");
+            assert!(count < MAX_AT_ONCE, "segments without end");
             assert!(transmit.segment.payload <= self.config.mss);
             assert!(self.connection.sacks().len() <= 3);
         }

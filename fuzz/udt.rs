@@ -22,7 +22,7 @@ const SOCKET: u32 = 7;
 const PEER: u32 = 9;
 const FIRST: u32 = 0x7FFF_FFF0;
 /// Maximum of packets at one instant: more would be an infinite loop.
-const MOST_AT_ONCE: usize = 200_000;
+const MAX_AT_ONCE: usize = 200_000;
 
 /// Any bytes are a packet or an error, in both dialects; a packet that is written again is the same.
 pub(crate) fn parser(input: &[u8]) {
@@ -169,7 +169,7 @@ impl Subject {
             .poll_transmit(self.now, &mut self.out, &mut self.rng)
         {
             count += 1;
-            assert!(count < MOST_AT_ONCE, "packets without end");
+            assert!(count < MAX_AT_ONCE, "packets without end");
             let dialect = self.connection.core().dialect();
             assert!(parse(&self.out, dialect).is_ok());
             assert!(self.out.len() + 28 <= self.connection.core().packet_size() as usize);

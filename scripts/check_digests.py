@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 LIST = ROOT / "tests" / "digests.csv"
 COLUMNS = ("of", "experiment", "seed", "digest")
-MOST = 10
+MAX_LINES = 10
 """Differences that are shown."""
 
 Run = tuple[str, str, str]
@@ -86,7 +86,7 @@ def main() -> None:
         print(f"{len(found):,} digests in {LIST.relative_to(ROOT)}")
         return
     wrong = differences(found, expected())
-    for line in wrong[:MOST]:
+    for line in wrong[:MAX_LINES]:
         print(line)
     if wrong:
         sys.exit(f"{len(wrong):,} of {len(found):,} digests differ from tests/digests.csv")

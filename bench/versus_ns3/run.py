@@ -30,7 +30,7 @@ HERE = halves.HERE
 CLUSTER = Path(ic.__file__).parent / "papers" / "dctcp" / "scenarios" / "cluster.toml"
 REPEATS = 3
 """Of Incastle, whose runs are short. The median counts."""
-SECONDS, SHORTEST, LONGEST = 1.0, 0.1, 100.0
+SECONDS, MIN_SECONDS, MAX_SECONDS = 1.0, 0.1, 100.0
 STARS = [(1, 20, 1.0), (10, 65, 0.2)]
 """Gbit/s, K in packets, and the share of the seconds that is simulated."""
 SENDERS = (2, 20)
@@ -63,8 +63,8 @@ def main() -> None:
 def simulated(text: str) -> float:
     """Read a number of seconds."""
     seconds = float(text)
-    if not SHORTEST <= seconds <= LONGEST:
-        raise argparse.ArgumentTypeError(f"{text} is not between {SHORTEST:g} and {LONGEST:g}")
+    if not MIN_SECONDS <= seconds <= MAX_SECONDS:
+        raise argparse.ArgumentTypeError(f"{text} is not between {MIN_SECONDS:g} and {MAX_SECONDS:g}")
     return seconds
 
 

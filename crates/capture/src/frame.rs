@@ -23,7 +23,7 @@ const CNM: EtherType = EtherType(0x22E7);
 /// The address of every switch.
 const SWITCH: [u8; 6] = [2, 1, 0, 0, 0, 0];
 /// The minimum frame, without its checksum.
-const LEAST: usize = 60;
+const MIN_FRAME: usize = 60;
 /// Zeros, in place of payloads.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// The clock of TCP's timestamps ticks once per microsecond.
@@ -151,28 +151,28 @@ impl Envelope {
     pub fn datagram(&self, number: u64, payload: u16) -> Frame {
         let number = number.to_be_bytes();
         let payload = usize::from(payload);
-        let said = &number[..number.len().min(payload)];
-        self.udp(said, payload - said.len())
+        let data = &number[..number.len().min(payload)];
+        self.udp(data, payload - data.len())
     }
 
     /// The frame of a packet of UDT or DCUDP. Handshakes have UDT's layout in every dialect.
     pub fn udt(&self, packet: &Packet, body: ControlBody<'_>, dialect: Dialect) -> Frame {
         match &packet.content {
             Content::Data(header) => {
-                let said = data_header(packet, header, dialect);
-                self.udp(&said, usize::from(header.length))
+                let data = data_header(packet, header, dialect);
+                self.udp(&data, usize::from(header.length))
             }
             Content::Control(_) => {
-                let mut said = Vec::new();
-                write(packet, body, &[], dialect, &mut said);
-                self.udp(&said, 0)
+                let mut data = Vec::new();
+                write(packet, body, &[], dialect, &mut data);
+                self.udp(&data, 0)
             }
         }
     }
 
     /// The frame of a UDP datagram: some bytes, then zeros.
-    pub fn udp(&self, said: &[u8], zeros: usize) -> Frame {
-        let payload = [said, &ZEROS[..zeros]].concat();
+    pub fn udp(&self, data: &[u8], zeros: usize) -> Frame {
+        let payload = [data, &ZEROS[..zeros]].concat();
         let [source, destination] = self.ports;
         let mut header = UdpHeader::without_ipv4_checksum(source, destination, payload.len())
             .expect("headers and payload fit into an IP packet");
@@ -181,7 +181,7 @@ impl Envelope {
             .expect("headers and payload fit into an IP packet");
         let mut head = self.lower(IpNumber::UDP, UdpHeader::LEN + payload.len());
         head.extend(header.to_bytes());
-        head.extend(said);
+        head.extend(data);
         Frame { head, zeros }
     }
 
@@ -199,7 +199,7 @@ impl Envelope {
         head.extend((u16::from(self.class) << 13).to_be_bytes());
         head.extend(self.from.mac());
         head.extend([0; 2]);
-        let zeros = LEAST.saturating_sub(head.len());
+        let zeros = MIN_FRAME.saturating_sub(head.len());
         Frame { head, zeros }
     }
 

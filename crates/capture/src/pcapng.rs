@@ -27,7 +27,7 @@ const END: [u8; 4] = [0; 4];
 /// A name record of an IPv4 address.
 const IPV4: u16 = 1;
 /// Longer names are cut: the lengths of options have 16 bits.
-const LONGEST_NAME: usize = 1_000;
+const MAX_NAME: usize = 1_000;
 
 /// The file.
 #[derive(Debug, Clone)]
@@ -91,15 +91,15 @@ impl Pcapng {
     pub fn frame(&mut self, interface: u32, at: Time, frame: &Frame) {
         assert!(interface < self.interfaces, "an interface that was added");
         let kept = frame.length().min(self.snap as usize);
-        let said = kept.min(frame.head.len());
+        let head = kept.min(frame.head.len());
         let ns = at.as_ps() / PS_PER_NS;
         self.block(ENHANCED_PACKET, |body| {
             let length = frame.length() as u32;
             for word in [interface, (ns >> 32) as u32, ns as u32, kept as u32, length] {
                 body.extend(word.to_le_bytes());
             }
-            body.extend(&frame.head[..said]);
-            body.resize(body.len() + kept - said, 0);
+            body.extend(&frame.head[..head]);
+            body.resize(body.len() + kept - head, 0);
         });
     }
 
@@ -137,6 +137,6 @@ fn pad(body: &mut Vec<u8>) {
 fn cut(name: &str) -> &str {
     let name = name.split('\0').next().unwrap_or_default();
     let ends = name.char_indices().map(|(at, c)| at + c.len_utf8());
-    let end = ends.take_while(|end| *end <= LONGEST_NAME).last();
+    let end = ends.take_while(|end| *end <= MAX_NAME).last();
     &name[..end.unwrap_or(0)]
 }

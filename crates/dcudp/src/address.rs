@@ -10,7 +10,7 @@ use std::str::FromStr;
 use tokio::net::lookup_host;
 
 use crate::error::Failure;
-use crate::words::reason;
+use crate::printable::reason;
 
 /// A `HOST:PORT` as it was typed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl fmt::Display for HostPort {
 }
 
 impl HostPort {
-    /// Its addresses, those of IPv4 first: what listens without more words does so there.
+    /// Its addresses, those of IPv4 first: most servers listen there.
     pub async fn resolve(&self) -> Result<Vec<SocketAddr>, Failure> {
         let found = lookup_host((self.host.as_str(), self.port)).await;
         let found = found.map_err(|e| Failure::Input(format!("{self}: {}", reason(&e))))?;
@@ -73,7 +73,7 @@ pub enum Protection {
 }
 
 impl Protection {
-    /// Refuses an address that others can reach, unless that is safe or was asked for.
+    /// Refuses an address that others can reach, unless it is protected or `--insecure`.
     pub fn check(self, address: SocketAddr) -> Result<(), Failure> {
         if self != Self::Unspecified || address.ip().to_canonical().is_loopback() {
             return Ok(());
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn host_and_port_are_told_apart() {
+    fn host_and_port_are_distinguished() {
         for (text, host, port) in [
             ("127.0.0.1:9000", "127.0.0.1", 9000),
             ("[::1]:1", "::1", 1),
@@ -127,8 +127,8 @@ mod tests {
             "::1:9000",
             "h:-1",
         ] {
-            let words = wrong.parse::<HostPort>().unwrap_err();
-            assert!(words.contains("is not HOST:PORT"), "{words}");
+            let message = wrong.parse::<HostPort>().unwrap_err();
+            assert!(message.contains("is not HOST:PORT"), "{message}");
         }
     }
 

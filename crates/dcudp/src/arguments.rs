@@ -45,7 +45,7 @@ pub enum Command {
     Get(Get),
     /// Measure throughput between two machines.
     Bench(Bench),
-    /// Measure the round-trip time of a word and its answer on one connection.
+    /// Measure round-trip times on one connection.
     Ping(Ping),
     /// Print a new key for --key-file.
     Key,
@@ -155,12 +155,12 @@ pub struct Send {
 impl Send {
     /// The files, and the server behind them.
     pub fn files_and_peer(&self) -> Result<(Vec<PathBuf>, HostPort), Failure> {
-        let wrong = |words: String| Failure::Input(format!("the server comes last: {words}"));
+        let wrong = |message: String| Failure::Input(format!("the server comes last: {message}"));
         let (peer, files) = self.files_and_peer.split_last().expect("clap wants one");
         let peer: HostPort = peer.to_string_lossy().parse().map_err(wrong)?;
         if files.is_empty() {
-            let words = format!("which files shall go to {peer}? They stand before it");
-            return Err(Failure::Input(words));
+            let message = format!("which files shall go to {peer}? They stand before it");
+            return Err(Failure::Input(message));
         }
         Ok((files.iter().map(PathBuf::from).collect(), peer))
     }

@@ -1,11 +1,11 @@
-//! Why a command did not do what was requested, in words for its user, and the exit status.
+//! Failures of commands, with messages for users and exit statuses.
 
 use std::io;
 
 use thiserror::Error;
 
+use crate::printable::{plain, reason};
 use crate::protocol::{ErrorCode, ProtocolError};
-use crate::words::{plain, reason};
 
 /// Exit status of what was done.
 pub const DONE: u8 = 0;
@@ -23,20 +23,20 @@ pub enum Failure {
     #[error("{0}")]
     Input(String),
     /// A failure of this endpoint; the code is sent to the peer.
-    #[error("{words}")]
+    #[error("{message}")]
     Here {
         /// For the peer.
         code: ErrorCode,
         /// The message.
-        words: String,
+        message: String,
     },
     /// The peer reports that something failed there.
-    #[error("the peer reports: {}", plain(.words))]
+    #[error("the peer reports: {}", plain(.message))]
     There {
         /// The kind of it.
         code: ErrorCode,
         /// Its message.
-        words: String,
+        message: String,
     },
     /// The peer sends what it must not.
     #[error("the peer breaks the file protocol: {0}")]
@@ -48,10 +48,10 @@ pub enum Failure {
 
 impl Failure {
     /// A failure here.
-    pub fn here(code: ErrorCode, words: impl Into<String>) -> Self {
+    pub fn here(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::Here {
             code,
-            words: words.into(),
+            message: message.into(),
         }
     }
 

@@ -10,8 +10,8 @@ use std::path::Path;
 use data_encoding::{BASE64, HEXLOWER_PERMISSIVE};
 
 use crate::error::Failure;
+use crate::printable::reason;
 use crate::terminal::warn;
-use crate::words::reason;
 
 /// Bytes of a key.
 pub const KEY_BYTES: usize = 32;
@@ -49,7 +49,7 @@ impl Key {
 
     /// Reads a file, and warns of one that others can read.
     pub fn read(path: &Path) -> Result<Self, Failure> {
-        let wrong = |words: &str| Failure::Input(format!("{}: {words}", path.display()));
+        let wrong = |message: &str| Failure::Input(format!("{}: {message}", path.display()));
         let file = File::open(path).map_err(|error| wrong(&reason(&error)))?;
         let about = file.metadata().map_err(|error| wrong(&reason(&error)))?;
         let mut text = Vec::new();

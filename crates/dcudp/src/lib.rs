@@ -12,12 +12,12 @@ pub mod error;
 pub mod key;
 pub mod link;
 pub mod places;
+pub mod printable;
 pub mod protocol;
 pub mod request;
 pub mod service;
 pub mod terminal;
 pub mod transfer;
-pub mod words;
 
 use std::ffi::OsString;
 use std::time::Duration;

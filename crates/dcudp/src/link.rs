@@ -1,4 +1,4 @@
-//! Endpoints and connections as the commands want them, and the words for what can go wrong there.
+//! Endpoints and connections of the commands, and messages for their errors.
 
 use std::convert::Infallible;
 use std::io::ErrorKind;
@@ -16,9 +16,9 @@ use crate::arguments::{ControlName, LinkArguments};
 use crate::error::Failure;
 use crate::key::Key;
 use crate::places::Limits;
+use crate::printable::{reason, unnumbered};
 use crate::protocol::{Channel, PATIENCE};
 use crate::terminal::warn;
-use crate::words::{reason, unnumbered};
 
 /// The frames of one connection.
 pub type Stream = Channel<RecvStream, SendStream>;
@@ -29,13 +29,13 @@ pub const LINGER: Duration = Duration::from_secs(10);
 const ABORT: Duration = Duration::from_secs(1);
 /// Ethernet's largest IP packet.
 const USUAL_MTU: u32 = 1500;
-/// After this many times nothing came of what was sent or requested again.
+/// Retransmissions or NAKs without effect, after which the path does not carry such packets.
 const STALLED: u64 = 10;
 /// The minimum MTU of an IPv6 path (RFC 8200, section 5).
 const SMALL_MTU: u32 = 1280;
 /// Peers that may wait to be accepted.
 const BACKLOG: usize = 128;
-/// Connections of one address beyond its share: those that are told so, or have been told to leave.
+/// Connections of one address beyond its share, which are refused or being evicted.
 const LEAVING: usize = 16;
 
 /// A connection to a server.
@@ -99,18 +99,18 @@ impl Link {
         Ok(channel)
     }
 
-    /// Does something on the connection, and tells the user meanwhile of what was asked for and is not
-    /// to be had.
-    pub async fn telling<T>(&self, work: impl Future<Output = T>) -> T {
+    /// Does something on the connection, and warns the user meanwhile of missing features: DCUDP at the peer,
+    /// ECN on the path, packets of that size.
+    pub async fn with_warnings<T>(&self, work: impl Future<Output = T>) -> T {
         tokio::select! {
             biased;
             // First, because the work is over too once the connection is.
-            never = self.tell_events() => match never {},
+            never = self.warn_of_events() => match never {},
             done = work => done,
         }
     }
 
-    async fn tell_events(&self) -> Infallible {
+    async fn warn_of_events(&self) -> Infallible {
         let mut events = self.connection.events();
         while let Some(event) = events.next().await {
             match event {
@@ -118,16 +118,16 @@ impl Link {
                 Event::EcnFailed => warn("this path does not carry ECN: UDT's control is run"),
                 Event::Over(Some(
                     ConnectionError::Silent { .. } | ConnectionError::PeerClosed { .. },
-                )) => self.tell_size(),
+                )) => self.warn_of_send_size(),
                 _ => {}
             }
         }
         std::future::pending().await
     }
 
-    /// Of a peer that answered small packets and no full one. Routers that drop what is too large for
-    /// the next link rarely say so to those who would believe them.
-    fn tell_size(&self) {
+    /// Warns if the peer acknowledged small packets and no full one. Routers that drop packets above the MTU of
+    /// the next link often send no ICMP message, or one that is ignored as unverified.
+    fn warn_of_send_size(&self) {
         let statistics = self.connection.statistics();
         let size = u64::from(self.packet_size);
         if statistics.acknowledged < size && statistics.sent > 2 * size {
@@ -138,9 +138,9 @@ impl Link {
         }
     }
 
-    /// The same of a peer that is gone before any full packet of its file came, or while what was asked
-    /// for again did not come.
-    pub fn tell_size_of_arrivals(&self, failure: &Failure) {
+    /// Warns if the peer was lost before any full packet of its file arrived, or while retransmissions did
+    /// not arrive.
+    pub fn warn_of_receive_size(&self, failure: &Failure) {
         if !matches!(failure, Failure::Connection(_)) {
             return;
         }
@@ -183,8 +183,8 @@ impl Link {
 fn reachable(address: SocketAddr) -> Result<(), Failure> {
     let connected = UdpSocket::bind(local_for(address)).and_then(|it| it.connect(address));
     connected.map_err(|error| {
-        let words = format!("{address} cannot be reached: {}", reason(&error));
-        Failure::Connection(words)
+        let message = format!("{address} cannot be reached: {}", reason(&error));
+        Failure::Connection(message)
     })
 }
 
@@ -223,14 +223,14 @@ pub fn listen(
 
 fn bind(address: SocketAddr, config: EndpointConfig) -> Result<Endpoint, Failure> {
     Endpoint::bind(address, config).map_err(|error| {
-        let words = match error.kind() {
+        let message = match error.kind() {
             ErrorKind::AddrInUse => {
                 "another program has this port; choose one with --listen".to_owned()
             }
             ErrorKind::AddrNotAvailable => "this machine does not have this address".to_owned(),
             _ => reason(&error),
         };
-        Failure::Input(format!("{address}: {words}"))
+        Failure::Input(format!("{address}: {message}"))
     })
 }
 
@@ -262,11 +262,11 @@ fn connection_config(arguments: &LinkArguments) -> Result<ConnectionConfig, Fail
     Ok(config)
 }
 
-/// Words for a connection that did not come about.
+/// The failure of a connection that was not established.
 fn not_connected(error: &ConnectError) -> Failure {
-    let words = unnumbered(error.to_string());
+    let message = unnumbered(error.to_string());
     match error {
-        ConnectError::Config(_) => Failure::Input(words),
-        _ => Failure::Connection(words),
+        ConnectError::Config(_) => Failure::Input(message),
+        _ => Failure::Connection(message),
     }
 }

@@ -67,7 +67,7 @@ impl Places {
         })
     }
 
-    /// A place for a connection from there, or the words with which it is sent away.
+    /// A place for a connection from there, or the failure that refuses it.
     pub fn admit(self: &Arc<Self>, peer: SocketAddr, now: Instant) -> Result<Place, Failure> {
         let network = network_of(peer.ip());
         let mut table = self.lock();
@@ -123,11 +123,11 @@ impl Places {
         if share >= all {
             return all_are_taken();
         }
-        let words = format!(
+        let message = format!(
             "as many connections from one address as this server takes ({share} of {all}); \
              try again later"
         );
-        Failure::here(ErrorCode::Busy, words)
+        Failure::here(ErrorCode::Busy, message)
     }
 
     fn lock(&self) -> MutexGuard<'_, Table> {
@@ -142,8 +142,8 @@ impl Table {
 }
 
 fn all_are_taken() -> Failure {
-    let words = "as many connections as this server takes; try again later";
-    Failure::here(ErrorCode::Busy, words)
+    let message = "as many connections as this server takes; try again later";
+    Failure::here(ErrorCode::Busy, message)
 }
 
 /// The place of one connection. Dropped, it is free.
@@ -189,13 +189,13 @@ impl Place {
     }
 
     /// The message to a connection that is evicted.
-    pub fn words(&self) -> Failure {
+    pub fn eviction(&self) -> Failure {
         let seconds = self.places.limits.evict_after.as_secs_f64();
-        let words = format!(
+        let message = format!(
             "others wait, and no file and no measurement was under way here for {seconds} s; \
              call again when there is something to do"
         );
-        Failure::here(ErrorCode::Busy, words)
+        Failure::here(ErrorCode::Busy, message)
     }
 }
 
@@ -239,8 +239,8 @@ mod tests {
         let (places, now) = (places(4, 2), Instant::now());
         let held: Vec<_> = (0..2).map(|_| places.admit(peer(1), now)).collect();
         assert!(held.iter().all(Result::is_ok));
-        let words = refusal(places.admit(peer(1), now));
-        assert!(words.contains("from one address as this server takes (2 of 4)"));
+        let message = refusal(places.admit(peer(1), now));
+        assert!(message.contains("from one address as this server takes (2 of 4)"));
         let other = places.admit(peer(2), now).expect("two places are free");
         drop(held);
         // A place that is given back is free again.
@@ -271,8 +271,8 @@ mod tests {
         assert!(held[0].begin());
         held[0].rest(start + 5 * second);
         // Nobody has been idle for 10 s yet.
-        let words = refusal(places.admit(peer(9), start + 10 * second));
-        assert!(words.starts_with("as many connections as this server takes"));
+        let message = refusal(places.admit(peer(9), start + 10 * second));
+        assert!(message.starts_with("as many connections as this server takes"));
         // The second came at 1 s, the third at 2 s.
         let newcomer = places.admit(peer(9), start + 11 * second);
         assert!(newcomer.is_ok() && is_evicted(&held[1]));

@@ -39,10 +39,10 @@ where
     let ended = match converse(service, &mut channel, &mut place).await {
         Ok(End::Left) => Ok(()),
         Ok(End::Evicted) => {
-            let words = place.words();
+            let failure = place.eviction();
             // If it does not get there, the client finds the connection closed.
-            channel.tell(&words).await.ok();
-            Err(words)
+            channel.send_failure(&failure).await.ok();
+            Err(failure)
         }
         Err(failure) => Err(failure),
     };
@@ -53,7 +53,7 @@ where
 
 /// Why a conversation without a failure is over.
 enum End {
-    /// The client wants no more, or can have no more; that was noted.
+    /// The client closed, or a failure was logged.
     Left,
     /// The place is another's.
     Evicted,
@@ -82,9 +82,9 @@ where
             Some(Frame::Ping(bytes)) => channel.send(&Frame::Pong(bytes)).await?,
             Some(_) if !place.begin() => return Ok(End::Evicted),
             Some(request) => {
-                let goes_on = answer(service, channel, request, place.peer()).await?;
+                let continues = respond(service, channel, request, place.peer()).await?;
                 place.rest(Instant::now());
-                if !goes_on {
+                if !continues {
                     return Ok(End::Left);
                 }
             }
@@ -92,8 +92,8 @@ where
     }
 }
 
-/// Gives whether the connection can go on, or why not if that was not noted yet.
-async fn answer<R, W>(
+/// Returns whether the connection continues, or a failure that was not logged yet.
+async fn respond<R, W>(
     service: &Service,
     channel: &mut Channel<R, W>,
     request: Frame,
@@ -124,7 +124,7 @@ where
         }
         other => {
             let failure = unexpected(&other);
-            channel.tell(&failure).await?;
+            channel.send_failure(&failure).await?;
             return Err(failure);
         }
     };
@@ -156,7 +156,10 @@ impl Work {
         } = self;
         match moved {
             Ok(moved) => {
-                note(format_args!("{peer}: {done} {name}: {}", moved.words(time)));
+                note(format_args!(
+                    "{peer}: {done} {name}: {}",
+                    moved.summary(time)
+                ));
                 true
             }
             Err(failure) => {
@@ -172,8 +175,8 @@ async fn destination(service: &Service, name: Name, replace: bool) -> Result<Des
     match service {
         Service::Measurements => Err(no_files()),
         Service::Files { writes: false, .. } => {
-            let words = "this server takes in no files (--read-only)";
-            Err(Failure::here(ErrorCode::Denied, words))
+            let message = "this server takes in no files (--read-only)";
+            Err(Failure::here(ErrorCode::Denied, message))
         }
         Service::Files { root, replaces, .. } => {
             let root = Arc::clone(root);
@@ -197,7 +200,7 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let destination = told(channel, destination).await?;
+    let destination = reported(channel, destination).await?;
     receive_file(channel, destination, size, &ProgressBar::hidden()).await
 }
 
@@ -218,7 +221,7 @@ where
             on_disk(move || root.read(&name).and_then(Leaving::new)).await
         }
     };
-    let file = told(channel, file).await?;
+    let file = reported(channel, file).await?;
     channel.send(&Frame::File { size: file.size() }).await?;
     send_file(channel, file, &ProgressBar::hidden()).await
 }
@@ -234,9 +237,10 @@ where
     W: AsyncWrite + Unpin,
 {
     if !matches!(service, Service::Measurements) {
-        let words = "this server has files, and does not measure; start dcudp bench --serve there";
-        let failure = Failure::here(ErrorCode::Unsupported, words);
-        return channel.tell(&failure).await;
+        let message =
+            "this server has files, and does not measure; start dcudp bench --serve there";
+        let failure = Failure::here(ErrorCode::Unsupported, message);
+        return channel.send_failure(&failure).await;
     }
     channel.send(&Frame::Begin { offset: 0 }).await?;
     let meter = Meter::default();
@@ -247,8 +251,8 @@ where
     Ok(())
 }
 
-/// Tells the client of a failure before anything was sent.
-async fn told<R, W, T>(
+/// Sends a failure to the client before any other frame.
+async fn reported<R, W, T>(
     channel: &mut Channel<R, W>,
     result: Result<T, Failure>,
 ) -> Result<T, Failure>
@@ -257,12 +261,12 @@ where
     W: AsyncWrite + Unpin,
 {
     if let Err(failure) = &result {
-        channel.tell(failure).await?;
+        channel.send_failure(failure).await?;
     }
     result
 }
 
 fn no_files() -> Failure {
-    let words = "this server only measures; start dcudp serve there";
-    Failure::here(ErrorCode::Unsupported, words)
+    let message = "this server only measures; start dcudp serve there";
+    Failure::here(ErrorCode::Unsupported, message)
 }

@@ -10,13 +10,13 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
-use crate::words::reason;
+use crate::printable::reason;
 
 /// Whether anything of the result could not be written.
 static INCOMPLETE: AtomicBool = AtomicBool::new(false);
 
 /// A line of the result.
-pub fn say(line: impl Display) {
+pub fn print(line: impl Display) {
     let mut out = stdout().lock();
     check_output(writeln!(out, "{line}").and_then(|()| out.flush()));
 }

@@ -30,7 +30,8 @@ impl Bottlenecks {
     /// around that link has all that the flow meets.
     pub(super) fn new(
         whole: &Whole<'_>,
-        (missed, full): (Vec<f64>, Vec<[f64; 2]>),
+        missed: Vec<f64>,
+        full: Vec<[f64; 2]>,
         whole_there: impl Fn(usize, usize) -> bool,
     ) -> Self {
         let timed = (0..whole.flows.len()).map(|flow| {

@@ -24,7 +24,7 @@ use incastle_scenario::language::switch::{ClassifyBy, Queue, Switch};
 const FILLED: f64 = 0.7;
 
 /// The maximum delay at a port, in seconds: a threshold may be out of reach.
-const LONGEST: f64 = 86_400.0;
+const MAX_WAIT_S: f64 = 86_400.0;
 
 /// The marking queue of a port, and its buffer.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -65,7 +65,7 @@ impl Discipline {
     pub(super) fn wait(&self, rate: Rate, full_packet: Bytes) -> Span {
         let depth = self.depth().map_or(0.0, |depth| bytes(depth, full_packet));
         let seconds = FILLED * depth / rate.bytes_per_second_lossy();
-        Span::from_secs_lossy(seconds.min(LONGEST))
+        Span::from_secs_lossy(seconds.min(MAX_WAIT_S))
     }
 
     /// The queue length at which senders get marks.

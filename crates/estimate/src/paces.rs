@@ -63,10 +63,8 @@ impl Paces {
             flows,
             changes: watch.changes,
         };
-        let found = (watch.missed, watch.full);
-        paces.bottlenecks = Bottlenecks::new(whole, found, |flow, link| {
-            paces.is_shared(whole, flow as u32, link)
-        });
+        let is_shared = |flow: usize, link| paces.is_shared(whole, flow as u32, link);
+        paces.bottlenecks = Bottlenecks::new(whole, watch.missed, watch.full, is_shared);
         paces
     }
 

@@ -12,11 +12,12 @@ use incastle_scenario::language::measure::Sampling;
 use incastle_workload::Journal;
 
 /// Rows that sampled ports may add within a slice.
-const MOST_SAMPLES: u64 = 1_000_000;
+const MAX_SAMPLES: u64 = 1_000_000;
 
-/// Events of a slice: no more than `most`, and few enough that samples do not fill the memory within it.
-pub(super) fn slice(sampled_ports: usize, most: u64) -> u64 {
-    most.min(MOST_SAMPLES / (sampled_ports as u64).max(1))
+/// Events of a slice: no more than `limit`, and few enough that samples do not fill the memory within it.
+pub(super) fn slice(sampled_ports: usize, limit: u64) -> u64 {
+    limit
+        .min(MAX_SAMPLES / (sampled_ports as u64).max(1))
         .max(1)
 }
 

@@ -62,14 +62,14 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
             ecn: packet.ecn,
             class: packet.class,
         };
-        let said = Said {
+        let fields = PacketFields {
             envelope,
             socket: packet.to.index() as u32 + 1,
             flow,
             from_near: packet.to.side() == Side::Responder,
             opened: row.record.opened,
         };
-        let frame = said.frame(&packet.content, &terms[row.note.group]);
+        let frame = fields.frame(&packet.content, &terms[row.note.group]);
         files.add(port, at, [from, to], &frame);
     }
     files.finish()
@@ -110,7 +110,7 @@ impl Terms {
 }
 
 /// The fields of a packet besides its content.
-struct Said {
+struct PacketFields {
     envelope: Envelope,
     /// The UDT socket ID of its destination.
     socket: u32,
@@ -120,7 +120,7 @@ struct Said {
     opened: Time,
 }
 
-impl Said {
+impl PacketFields {
     fn frame(&self, content: &SentContent, terms: &Terms) -> Frame {
         match (content, terms) {
             (SentContent::Segment(segment, sacks), Terms::Tcp(terms)) => {
@@ -142,20 +142,20 @@ impl Said {
             (SentContent::Notification(feedback), _) => {
                 self.envelope.notification(self.flow, *feedback)
             }
-            _ => unreachable!("a flow speaks the transport of its group"),
+            _ => unreachable!("a flow has the transport of its group"),
         }
     }
 
     /// Adds the fields that a simulated packet leaves out: a client addresses a listener, whose ID is 0.
     fn udt(&self, content: Content, sent_at: Time) -> Packet {
-        let asks = match &content {
+        let is_request = match &content {
             Content::Control(header) => header.control == Control::Handshake && self.from_near,
             Content::Data(_) => false,
         };
         let since = sent_at.saturating_since(self.opened);
         Packet {
             timestamp: (since.as_ps() / PS_PER_US) as u32,
-            destination: if asks { 0 } else { self.socket },
+            destination: if is_request { 0 } else { self.socket },
             content,
         }
     }

@@ -100,7 +100,7 @@ pub struct Totals {
     pub fast_retransmits: u64,
     /// Reductions of a window for marks.
     pub ecn_reductions: u64,
-    /// The most bytes that the shared memory of any switch stored at once.
+    /// The maximum bytes in the shared memory of any switch.
     pub max_memory_bytes: u64,
     /// Transfers completed.
     pub transfers: u64,

@@ -56,7 +56,7 @@ fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
         ("pcap", matches!(measure.pcap, Sampling::On(_))),
         ("events", matches!(measure.events, Sampling::On(_))),
     ];
-    let list = lists.iter().find(|(_, asked)| *asked);
+    let list = lists.iter().find(|(_, is_sampled)| *is_sampled);
     let of_measure =
         list.map(|(key, _)| format!("measure.{key}, one list of what happens anywhere"));
     let mut groups = scenario.tables().flows.iter();

@@ -32,7 +32,7 @@ fn access_links(scenario: &Scenario) -> impl Iterator<Item = (usize, &Link)> {
     })
 }
 
-/// The least rate that a link ever has.
+/// The minimum rate that a link ever has.
 fn slowest(link: &Link) -> Rate {
     let later = link.schedule.iter().map(|(_, rate)| *rate);
     later.fold(link.rate, Rate::min)

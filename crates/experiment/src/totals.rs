@@ -74,6 +74,6 @@ pub(crate) fn totals(record: &Record<'_>) -> Totals {
 /// The maximum number of bytes that the shared memory of any switch stored at once.
 fn max_stored(network: &Network) -> u64 {
     let switches = (0..network.switch_count()).map(SwitchIndex::from_index);
-    let most = switches.filter_map(|switch| network.max_stored(switch));
-    most.max().map_or(0, Bytes::count)
+    let stored = switches.filter_map(|switch| network.max_stored(switch));
+    stored.max().map_or(0, Bytes::count)
 }

@@ -13,7 +13,7 @@ use proptest::test_runner::{Config, TestRunner};
 #[global_allocator]
 static COUNTED: PeakAlloc = PeakAlloc;
 
-/// The most that a run takes at once: `A` bytes, `B` for each host and `C` for each event.
+/// The maximum memory of a run: `A` bytes, `B` for each host and `C` for each event.
 ///
 /// `A`: lists that have their full size in the smallest network. The histograms of queues share half a megabyte before
 /// each port has its minimum.
@@ -107,14 +107,14 @@ impl Case {
     }
 }
 
-/// Bytes that a run took at the most beyond what was taken before it, and its events.
+/// The peak memory of a run in bytes, and its events.
 fn peak(text: &str) -> (usize, usize) {
     let scenario = scenario(text, &[]);
     let before = COUNTED.current_usage();
     COUNTED.reset_peak_usage();
     let output = run(&scenario).expect("a run");
-    let most = COUNTED.peak_usage().saturating_sub(before);
-    (most, output.totals.events as usize)
+    let peak = COUNTED.peak_usage().saturating_sub(before);
+    (peak, output.totals.events as usize)
 }
 
 #[test]
@@ -125,12 +125,12 @@ fn memory_grows_with_hosts_and_events_and_not_with_time() {
         ..Config::default()
     });
     let held = runner.run(&cases(), |case| {
-        let (most, events) = peak(&case.text());
+        let (peak, events) = peak(&case.text());
         let hosts = case.senders + 1;
         let bound = A + B * hosts + C * events;
         prop_assert!(
-            most <= bound,
-            "{most} bytes with {hosts} hosts and {events} events, not {bound}"
+            peak <= bound,
+            "{peak} bytes with {hosts} hosts and {events} events, not {bound}"
         );
         Ok(())
     });
@@ -167,10 +167,10 @@ fn what_is_expected_is_of_the_size_of_what_is_taken() {
         [flows.drawn]\nworkload = \"poisson\"\nfrom = \"senders\"\nto = \"receiver\"\nsizes = \"1 KB\"\nload = 0.5\n\
         [measure]\nqueue = { every = \"100 ns\" }\n";
     let wanted = expected(&scenario(text, &[])).bytes() as f64;
-    let (most, _) = peak(text);
-    let share = most as f64 / wanted;
+    let (peak, _) = peak(text);
+    let share = peak as f64 / wanted;
     assert!(
         (0.25..=1.2).contains(&share),
-        "{most} bytes are {share:.2} of {wanted}"
+        "{peak} bytes are {share:.2} of {wanted}"
     );
 }

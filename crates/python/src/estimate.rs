@@ -79,7 +79,7 @@ impl Estimation {
     }
 
     /// Whether a link is simulated.
-    fn wants(&self, link: usize) -> bool {
+    fn is_unknown(&self, link: usize) -> bool {
         self.inner.links().binary_search(&link).is_ok()
     }
 
@@ -99,7 +99,7 @@ impl Estimation {
         py: Python<'py>,
         link: usize,
     ) -> PyResult<(Option<Bound<'py, PyBytes>>, Option<Failure>)> {
-        if !self.wants(link) {
+        if !self.is_unknown(link) {
             return Err(PyValueError::new_err("a link of something else"));
         }
         let done = py.detach(|| driver::catch(|| self.inner.delays(link, &Alone)));

@@ -57,6 +57,17 @@ impl Failure {
 /// Runs `threads[0]` of the scenarios at the same time, each on `threads[1]` threads. Those with controllers in
 /// Python follow, one by one in the calling thread.
 ///
+/// A tuple in Python.
+#[derive(FromPyObject)]
+pub(crate) struct Threads {
+    /// Simultaneous runs.
+    #[pyo3(item(0))]
+    runs: usize,
+    /// Threads of each run.
+    #[pyo3(item(1))]
+    per_run: usize,
+}
+
 /// In the calling thread, calls `on_finished(index, Output or Failure)` once for every started run, in the order
 /// of their ends. About twenty times a second it calls `on_progress([simulated seconds of each run])`.
 ///
@@ -70,7 +81,7 @@ impl Failure {
 pub(crate) fn run_many(
     py: Python<'_>,
     scenarios: Vec<Py<Scenario>>,
-    threads: (usize, usize),
+    threads: Threads,
     on_finished: Py<PyAny>,
     on_progress: Py<PyAny>,
 ) -> PyResult<()> {
@@ -90,8 +101,8 @@ pub(crate) fn run_many(
         raised: None,
     };
     let parallelism = Parallelism {
-        runs: threads.0,
-        threads_per_run: threads.1,
+        runs: threads.runs,
+        threads_per_run: threads.per_run,
     };
     py.detach(|| driver::run_many(&shared, parallelism, &controls, &mut watch));
     for index in here {
@@ -201,7 +212,7 @@ impl Watch<'_> {
                 Err(failure) => Py::new(py, Failure::from(failure))?.into_any(),
             })
         });
-        self.tell(index, made);
+        self.deliver(index, made);
     }
 
     /// A controller failed; or it was interrupted, which is no failure of its.
@@ -211,10 +222,10 @@ impl Watch<'_> {
             return;
         }
         let failed = Failure::of(py, fault).and_then(|failure| Py::new(py, failure));
-        self.tell(index, failed.map(Py::into_any));
+        self.deliver(index, failed.map(Py::into_any));
     }
 
-    fn tell(&mut self, index: usize, made: PyResult<Py<PyAny>>) {
+    fn deliver(&mut self, index: usize, made: PyResult<Py<PyAny>>) {
         let called = Python::attach(|py| self.on_finished.call1(py, (index, made?)));
         self.note(called.map(|_| ()));
     }

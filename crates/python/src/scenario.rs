@@ -94,21 +94,21 @@ impl Scenario {
 }
 
 /// The files in a scenario's folder, and the sources of controllers from Python's side.
-struct Beside {
+struct SourceFiles {
     folder: driver::Folder,
-    /// From the name of a controller to an `Answer`.
+    /// From the name of a controller to a `Lookup`.
     controller: Option<Py<PyAny>>,
 }
 
 /// Hash of a source and names of all parameters, or mistake and help; each or none.
-type Answer = (
+type Lookup = (
     Option<String>,
     Option<Vec<String>>,
     Option<String>,
     Option<String>,
 );
 
-impl core::Files for Beside {
+impl core::Files for SourceFiles {
     fn read(&self, path: &str) -> Result<String, String> {
         self.folder.read(path)
     }
@@ -117,11 +117,11 @@ impl core::Files for Beside {
         let Some(controller) = &self.controller else {
             return Ok(None);
         };
-        let answer = Python::attach(|py| {
-            let answer = controller.bind(py).call1((name,))?;
-            answer.extract::<Answer>()
+        let lookup = Python::attach(|py| {
+            let lookup = controller.bind(py).call1((name,))?;
+            lookup.extract::<Lookup>()
         });
-        match answer {
+        match lookup {
             Ok((hash, parameters, None, _)) => {
                 Ok(hash.map(|hash| core::ControllerSource { hash, parameters }))
             }
@@ -144,7 +144,7 @@ pub(crate) fn parse(
     overrides: Vec<(String, String)>,
     controller: Option<Py<PyAny>>,
 ) -> PyResult<(Option<Scenario>, Vec<Diagnostic>)> {
-    let files = Beside {
+    let files = SourceFiles {
         folder: driver::Folder::of(file),
         controller,
     };

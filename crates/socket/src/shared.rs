@@ -76,7 +76,7 @@ pub(crate) struct State {
     pub(crate) leaving: bool,
     pub(crate) control: Control,
     mode: Option<TransmissionMode>,
-    ecn_told: bool,
+    ecn_reported: bool,
     held: usize,
 }
 
@@ -173,7 +173,7 @@ impl Shared {
                 leaving: false,
                 control: parts.control,
                 mode: None,
-                ecn_told: false,
+                ecn_reported: false,
                 held: 0,
             }),
         }
@@ -258,7 +258,7 @@ impl State {
                 udt::Event::NoEcn => {
                     tracing::warn!(peer = %shared.peer, "the path carries no ECN: UDT's control");
                     self.control = Control::Udt;
-                    self.ecn_told = true;
+                    self.ecn_reported = true;
                     self.events.push(Event::EcnFailed);
                 }
                 udt::Event::Readable => wake(&mut self.readers),
@@ -372,8 +372,8 @@ impl State {
             return;
         }
         let core = self.connection.core();
-        if !self.ecn_told && core.carries_ect() && core.acknowledged_offset() > 0 {
-            self.ecn_told = true;
+        if !self.ecn_reported && core.carries_ect() && core.acknowledged_offset() > 0 {
+            self.ecn_reported = true;
             self.events.push(Event::EcnVerified);
         }
         let mode = core.control_state().mode;

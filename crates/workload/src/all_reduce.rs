@@ -15,7 +15,7 @@ use incastle_units::{Span, Time};
 
 use crate::journal::TransferKind;
 use crate::journal::{Transfer, TransferNote};
-use crate::pattern::{Deed, Pattern};
+use crate::pattern::{Operation, Pattern, Task};
 use crate::plan::Plan;
 use incastle_scenario::language::collective;
 use incastle_scenario::language::limits::Rounds;
@@ -52,15 +52,6 @@ struct Stream {
     under_way: VecDeque<(u64, Transfer)>,
 }
 
-/// A repeated task.
-struct Task {
-    deed: Deed,
-    /// The number of times it was done.
-    done: u64,
-    /// The number of its needs that are met for the next time.
-    met: usize,
-}
-
 struct Round {
     transfer: Transfer,
     /// Hosts that have not received everything.
@@ -82,12 +73,6 @@ impl AllReduce {
             written: 0,
             under_way: VecDeque::new(),
         });
-        let deeds = pattern.deeds().into_iter();
-        let tasks = deeds.map(|deed| Task {
-            deed,
-            done: 0,
-            met: 0,
-        });
         Self {
             size: all.size.count(),
             think: all.think_time,
@@ -101,7 +86,7 @@ impl AllReduce {
             entries: (starts.into_iter().zip(0..))
                 .filter(|(start, _)| *start < stop)
                 .collect(),
-            tasks: tasks.collect(),
+            tasks: pattern.tasks(),
             counts: Vec::new(),
             rounds: VecDeque::new(),
             over: 0,
@@ -126,15 +111,15 @@ impl AllReduce {
     /// Waits for what a task needs next, or does it.
     fn go_on(&mut self, number: usize, now: Time, actions: &mut Actions) {
         loop {
-            let Task { deed, done, met } = self.tasks[number];
-            if let Some(need) = self.pattern.need(deed, done, met) {
+            let task = self.tasks[number];
+            if let Some(need) = self.pattern.need(&task) {
                 actions.wait(self.counts[need.count], need.value, number as u32);
                 return;
             }
-            match deed {
-                Deed::Send(stream) => self.send(stream, done, now, actions),
-                Deed::Join(host) => actions.advance(self.counts[self.pattern.joined(host)]),
-                Deed::Finish(host) => self.finish(host, done, now),
+            match task.operation {
+                Operation::Send(stream) => self.send(stream, task.done, now, actions),
+                Operation::Reduce(host) => actions.advance(self.counts[self.pattern.reduced(host)]),
+                Operation::Finish(host) => self.finish(host, task.done, now),
             }
             self.tasks[number].done += 1;
             self.tasks[number].met = 0;

@@ -6,7 +6,7 @@ use incastle_engine::core::{HostIndex, Purpose, Source, substream};
 use incastle_engine::flow::Application;
 use incastle_units::{Bytes, Time};
 
-use crate::barrier::{Asking, Client};
+use crate::barrier::{Client, Requests};
 use crate::bulk::Bulk;
 use crate::hosts::HostPair;
 use crate::journal::Journal;
@@ -36,7 +36,7 @@ impl Alone {
             }
             (Workload::Query(query), TransferKind::Response) => Some(query.request.count()),
             (Workload::AllToAll(all), TransferKind::Response) => Some(all.request.count()),
-            (_, TransferKind::Response) => unreachable!("only requests are answered"),
+            (_, TransferKind::Response) => unreachable!("responses follow requests alone"),
         };
         let mut transport = group.transport.clone();
         if kind != TransferKind::Flow {
@@ -88,9 +88,9 @@ impl Alone {
         };
         match (self.request, bytes) {
             (Some(request), Size::Of(bytes)) => {
-                let asking = Asking::once(Bytes::new(request), bytes);
+                let requests = Requests::once(Bytes::new(request), bytes);
                 let rng = substream(0, Source::Application, 0, Purpose::Arrivals);
-                Box::new(Client::new(0, vec![plan], asking, rng))
+                Box::new(Client::new(0, vec![plan], requests, rng))
             }
             _ => Box::new(Bulk::new(plan, bytes, None)),
         }

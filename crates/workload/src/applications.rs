@@ -130,7 +130,7 @@ impl GroupContext<'_> {
     fn clients_asking(
         &self,
         hosts: &GroupHosts,
-        asking: impl Fn() -> barrier::Asking,
+        requests: impl Fn() -> barrier::Requests,
     ) -> Vec<barrier::Client> {
         let mut clients = Vec::new();
         let mut first = 0;
@@ -147,7 +147,7 @@ impl GroupContext<'_> {
             first += servers.len() as u64;
             let number = number as u64;
             let rng = self.stream(number, Purpose::Arrivals);
-            clients.push(barrier::Client::new(number, plans, asking(), rng));
+            clients.push(barrier::Client::new(number, plans, requests(), rng));
         }
         clients
     }

@@ -21,20 +21,20 @@ use crate::plan::Plan;
 use incastle_scenario::language::flows;
 use incastle_scenario::language::limits::Rounds;
 
-/// The requests of a client, and their instants.
-pub(super) struct Asking {
+/// The requests of a client: sizes and instants.
+pub(super) struct Requests {
     request: u64,
-    answers: Answers,
+    response_size: ResponseSize,
     pace: Pace,
-    stagger: Span,
+    request_jitter: Span,
     deadline: Option<Span>,
     rounds: Rounds,
 }
 
 /// Bytes of the responses of a round.
-enum Answers {
-    Each(u64),
-    Together(u64),
+enum ResponseSize {
+    PerServer(u64),
+    PerRound(u64),
 }
 
 /// The instants at which rounds begin.
@@ -44,7 +44,7 @@ enum Pace {
     /// At random instants.
     Open(Interarrival),
     /// When the group's application begins it.
-    Told,
+    ByGroup,
 }
 
 /// One client with its connections.
@@ -56,10 +56,10 @@ pub(super) struct Client {
     pace: Pace,
     deadline: Option<Span>,
     /// The time over which the requests of a round are spread; zero for all at once.
-    stagger: Span,
+    request_jitter: Span,
     rng: Xoshiro256PlusPlus,
-    /// Pending requests, with their rounds; the next one last.
-    to_ask: Vec<(Time, u64, usize)>,
+    /// Pending requests, the next one last.
+    pending: Vec<PendingRequest>,
     /// Rounds begun.
     begun: u64,
     /// Rounds left to begin.
@@ -72,15 +72,23 @@ pub(super) struct Client {
     first_flow: Option<FlowIndex>,
 }
 
+/// A request that is not sent yet, in order of time.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct PendingRequest {
+    at: Time,
+    round: u64,
+    server: usize,
+}
+
 struct Server {
     plan: Plan,
     /// Bytes of its responses.
-    answer: u64,
+    response_bytes: u64,
     flow: Option<FlowIndex>,
     /// Requests sent to it.
-    asked: u64,
+    requests: u64,
     /// Requests that it has responded to.
-    answered: u64,
+    responses: u64,
     /// Outstanding responses, the next one first.
     due: VecDeque<Due>,
 }
@@ -95,7 +103,7 @@ struct Due {
 
 impl Server {
     /// Passes the deadline of the next response to the server's controller.
-    fn hurry(&self, flow: FlowIndex, actions: &mut Actions) {
+    fn pass_deadline(&self, flow: FlowIndex, actions: &mut Actions) {
         if let Some(at) = self.due.front().and_then(|due| due.deadline) {
             actions.deadline(flow.endpoint(Side::Responder), at);
         }
@@ -114,42 +122,42 @@ impl Client {
     pub(super) fn new(
         number: u64,
         plans: Vec<Plan>,
-        asking: Asking,
+        requests: Requests,
         mut rng: Xoshiro256PlusPlus,
     ) -> Self {
         let count = plans.len() as u64;
-        let answer = |index: u64| match asking.answers {
-            Answers::Each(unit) => unit,
-            Answers::Together(total) => total / count + u64::from(index < total % count),
+        let response_bytes = |index: u64| match requests.response_size {
+            ResponseSize::PerServer(unit) => unit,
+            ResponseSize::PerRound(total) => total / count + u64::from(index < total % count),
         };
         let start = plans.first().map(|plan| plan.start);
         let stop = plans.first().map_or(Time::NEVER, |plan| plan.stop);
         let servers = plans.into_iter().enumerate().map(|(index, plan)| Server {
             plan,
-            answer: answer(index as u64).max(1),
+            response_bytes: response_bytes(index as u64).max(1),
             flow: None,
-            asked: 0,
-            answered: 0,
+            requests: 0,
+            responses: 0,
             due: VecDeque::new(),
         });
         let servers = servers.collect();
-        let next = match &asking.pace {
-            Pace::After(_) | Pace::Told => start,
-            Pace::Open(gaps) => start
-                .map(|start| start.saturating_add(gaps.draw(&mut rng)))
+        let next = match &requests.pace {
+            Pace::After(_) | Pace::ByGroup => start,
+            Pace::Open(interarrival) => start
+                .map(|start| start.saturating_add(interarrival.draw(&mut rng)))
                 .filter(|first| *first < stop),
         };
         Self {
             number,
             servers,
-            request: asking.request,
-            pace: asking.pace,
-            deadline: asking.deadline,
-            stagger: asking.stagger,
+            request: requests.request,
+            pace: requests.pace,
+            deadline: requests.deadline,
+            request_jitter: requests.request_jitter,
             rng,
-            to_ask: Vec::new(),
+            pending: Vec::new(),
             begun: 0,
-            rounds_left: match asking.rounds {
+            rounds_left: match requests.rounds {
                 Rounds::Unlimited => u64::MAX,
                 Rounds::Number(rounds) => rounds,
             },
@@ -163,12 +171,12 @@ impl Client {
         self.rounds_left -= 1;
         let number = self.begun;
         self.begun += 1;
-        if self.stagger > Span::ZERO {
-            self.ask_later(now, number, actions);
+        if self.request_jitter > Span::ZERO {
+            self.schedule_requests(now, number, actions);
         } else {
             for server in 0..self.servers.len() {
                 self.open(server, now, actions);
-                self.ask(server, number, now, actions);
+                self.send_request(server, number, now, actions);
             }
         }
         let first = &self.servers[0].plan;
@@ -180,32 +188,42 @@ impl Client {
             started: now,
             deadline: None,
             completed: None,
-            bytes: self.servers.iter().map(|server| server.answer).sum(),
+            bytes: self
+                .servers
+                .iter()
+                .map(|server| server.response_bytes)
+                .sum(),
         });
         let missing = self.servers.len();
         self.rounds.insert(number, Round { transfer, missing });
-        if let Pace::Open(gaps) = &self.pace {
-            let next = now.saturating_add(gaps.draw(&mut self.rng));
+        if let Pace::Open(interarrival) = &self.pace {
+            let next = now.saturating_add(interarrival.draw(&mut self.rng));
             self.begin_next_at(next);
         }
     }
 
     /// The next round begins then, if there is one.
     pub(super) fn begin_next_at(&mut self, at: Time) {
-        let goes_on = self.rounds_left > 0 && at < self.servers[0].plan.stop;
-        self.next = goes_on.then_some(at);
+        let more = self.rounds_left > 0 && at < self.servers[0].plan.stop;
+        self.next = more.then_some(at);
     }
 
     /// Draws the instant of each request. All connections are open from the first round on.
-    fn ask_later(&mut self, now: Time, round: u64, actions: &mut Actions) {
+    fn schedule_requests(&mut self, now: Time, round: u64, actions: &mut Actions) {
         for server in 0..self.servers.len() {
             self.open(server, now, actions);
         }
         for server in 0..self.servers.len() {
-            let late = self.stagger.scale_lossy(random::uniform(&mut self.rng));
-            self.to_ask.push((now.saturating_add(late), round, server));
+            let late = self
+                .request_jitter
+                .scale_lossy(random::uniform(&mut self.rng));
+            self.pending.push(PendingRequest {
+                at: now.saturating_add(late),
+                round,
+                server,
+            });
         }
-        self.to_ask.sort_unstable_by(|a, b| b.cmp(a));
+        self.pending.sort_unstable_by(|a, b| b.cmp(a));
     }
 
     /// Opens a connection, in the first round.
@@ -218,14 +236,17 @@ impl Client {
         }
     }
 
-    fn ask(&mut self, server: usize, round: u64, now: Time, actions: &mut Actions) {
+    fn send_request(&mut self, server: usize, round: u64, now: Time, actions: &mut Actions) {
         let server = &mut self.servers[server];
         let flow = server.flow.expect("the connections of a round are open");
-        server.asked += 1;
+        server.requests += 1;
         let deadline = self.deadline.map(|deadline| now.saturating_add(deadline));
-        // Otherwise the server still waits for an earlier request, and `answer` continues with this one.
-        if server.asked == server.answered + 1 {
-            actions.expect(flow.endpoint(Side::Responder), server.asked * self.request);
+        // Otherwise the server still waits for an earlier request, and `respond` continues with this one.
+        if server.requests == server.responses + 1 {
+            actions.expect(
+                flow.endpoint(Side::Responder),
+                server.requests * self.request,
+            );
         }
         actions.write(flow.endpoint(Side::Initiator), self.request);
         let transfer = server.plan.journal.begun(TransferNote {
@@ -236,7 +257,7 @@ impl Client {
             started: now,
             deadline,
             completed: None,
-            bytes: server.answer,
+            bytes: server.response_bytes,
         });
         server.due.push_back(Due {
             round,
@@ -244,45 +265,45 @@ impl Client {
             deadline,
         });
         if server.due.len() == 1 {
-            server.hurry(flow, actions);
+            server.pass_deadline(flow, actions);
         }
     }
 
     /// Sends the requests that are due.
-    fn ask_next(&mut self, now: Time, actions: &mut Actions) {
-        while let Some((_, round, server)) = self.to_ask.pop_if(|(at, ..)| *at <= now) {
-            self.ask(server, round, now, actions);
+    fn send_due_requests(&mut self, now: Time, actions: &mut Actions) {
+        while let Some(request) = self.pending.pop_if(|request| request.at <= now) {
+            self.send_request(request.server, request.round, now, actions);
         }
     }
 
     /// The request is complete at a server: it responds.
-    fn answer(&mut self, end: EndpointIndex, actions: &mut Actions) {
+    fn respond(&mut self, end: EndpointIndex, actions: &mut Actions) {
         let request = self.request;
         let server = self.server_of(end.flow());
-        server.answered += 1;
+        server.responses += 1;
         // Otherwise the client still waits for an earlier response, and `arrived` continues with this one.
-        let arrived = server.asked - server.due.len() as u64;
-        if server.answered == arrived + 1 {
-            actions.expect(end.peer(), server.answered * server.answer);
+        let arrived = server.requests - server.due.len() as u64;
+        if server.responses == arrived + 1 {
+            actions.expect(end.peer(), server.responses * server.response_bytes);
         }
-        actions.write(end, server.answer);
-        if server.answered < server.asked {
-            actions.expect(end, (server.answered + 1) * request);
+        actions.write(end, server.response_bytes);
+        if server.responses < server.requests {
+            actions.expect(end, (server.responses + 1) * request);
         }
     }
 
     /// A response is complete at the client.
     fn arrived(&mut self, now: Time, end: EndpointIndex, actions: &mut Actions) {
         let server = self.server_of(end.flow());
-        let due = server.due.pop_front().expect("an answer was asked for");
+        let due = server.due.pop_front().expect("a response is outstanding");
         server.plan.journal.completed(due.transfer, now);
-        server.hurry(end.flow(), actions);
-        let arrived = server.asked - server.due.len() as u64;
-        if arrived < server.answered {
-            actions.expect(end, (arrived + 1) * server.answer);
+        server.pass_deadline(end.flow(), actions);
+        let arrived = server.requests - server.due.len() as u64;
+        if arrived < server.responses {
+            actions.expect(end, (arrived + 1) * server.response_bytes);
         }
         let round = self.rounds.get_mut(&due.round);
-        let round = round.expect("answers come within their round");
+        let round = round.expect("a response belongs to an active round");
         round.missing -= 1;
         if round.missing > 0 {
             return;
@@ -323,7 +344,7 @@ impl Application for Client {
             return;
         };
         match end.side() {
-            Side::Responder => self.answer(end, actions),
+            Side::Responder => self.respond(end, actions),
             Side::Initiator => self.arrived(now, end, actions),
         }
     }
@@ -332,83 +353,83 @@ impl Application for Client {
         if self.next.take_if(|at| *at <= now).is_some() {
             self.begin_round(now, actions);
         }
-        self.ask_next(now, actions);
+        self.send_due_requests(now, actions);
     }
 
     fn is_over(&self) -> bool {
-        self.is_idle() && self.to_ask.is_empty()
+        self.is_idle() && self.pending.is_empty()
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        let ask = self.to_ask.last().map(|(at, ..)| *at);
-        ask.into_iter().chain(self.next).min()
+        let request = self.pending.last().map(|request| request.at);
+        request.into_iter().chain(self.next).min()
     }
 }
 
-impl Asking {
+impl Requests {
     /// One request to each server.
     pub(super) fn once(request: Bytes, unit: Bytes) -> Self {
         Self {
             request: request.count(),
-            answers: Answers::Each(unit.count()),
-            pace: Pace::Told,
-            stagger: Span::ZERO,
+            response_size: ResponseSize::PerServer(unit.count()),
+            pace: Pace::ByGroup,
+            request_jitter: Span::ZERO,
             deadline: None,
             rounds: Rounds::Number(1),
         }
     }
 }
 
-impl Answers {
+impl ResponseSize {
     /// The value of a checked group, which has one of both or a default.
     fn of(unit: Option<Bytes>, total: Option<Bytes>) -> Self {
         match (unit, total) {
-            (Some(unit), _) => Self::Each(unit.count()),
-            (None, Some(total)) => Self::Together(total.count()),
+            (Some(unit), _) => Self::PerServer(unit.count()),
+            (None, Some(total)) => Self::PerRound(total.count()),
             (None, None) => unreachable!("a checked group has a unit or a total"),
         }
     }
 }
 
-impl From<&flows::BarrierIncast> for Asking {
+impl From<&flows::BarrierIncast> for Requests {
     fn from(barrier: &flows::BarrierIncast) -> Self {
         Self {
             request: barrier.request.count(),
-            answers: Answers::of(barrier.sru, barrier.total_size),
+            response_size: ResponseSize::of(barrier.sru, barrier.total_size),
             pace: Pace::After(barrier.think_time),
-            stagger: barrier.request_jitter,
+            request_jitter: barrier.request_jitter,
             deadline: barrier.deadline,
             rounds: barrier.rounds,
         }
     }
 }
 
-impl From<&flows::Query> for Asking {
+impl From<&flows::Query> for Requests {
     fn from(query: &flows::Query) -> Self {
         let unit = query
             .response_size
             .or(query.total_size.is_none().then_some(flows::Query::UNIT));
         Self {
             request: query.request.count(),
-            answers: Answers::of(unit, query.total_size),
+            response_size: ResponseSize::of(unit, query.total_size),
             pace: match query.rate {
                 Some(rate) => Pace::Open(Interarrival::new(rate, &query.interarrival)),
                 None => Pace::After(query.think_time),
             },
-            stagger: query.request_jitter,
+            request_jitter: query.request_jitter,
             deadline: query.deadline,
             rounds: query.rounds,
         }
     }
 }
 
-impl From<&flows::AllToAll> for Asking {
+impl From<&flows::AllToAll> for Requests {
     fn from(all: &flows::AllToAll) -> Self {
         Self {
             request: all.request.count(),
-            answers: Answers::of(all.response_size, all.total_size),
-            pace: Pace::Told,
-            stagger: all.request_jitter,
+            response_size: ResponseSize::of(all.response_size, all.total_size),
+            pace: Pace::ByGroup,
+            request_jitter: all.request_jitter,
             deadline: all.deadline,
             rounds: all.rounds,
         }

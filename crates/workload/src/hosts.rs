@@ -29,3 +29,11 @@ impl From<HostPair> for Pair {
         }
     }
 }
+
+/// The engine's indices of hosts.
+pub(crate) fn indices(hosts: &[usize]) -> Vec<HostIndex> {
+    hosts
+        .iter()
+        .map(|&host| HostIndex::from_index(host))
+        .collect()
+}

@@ -12,8 +12,8 @@ use incastle_units::{Bytes, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::group::GroupContext;
-use crate::hosts::HostPair;
-use crate::interarrival::Interarrival;
+use crate::hosts::{HostPair, indices};
+use crate::interarrival::Arrivals;
 use crate::journal::TransferKind;
 use crate::journal::{Journal, Transfer, TransferNote};
 use crate::transfers::{News, Transfers};
@@ -30,10 +30,8 @@ pub(super) struct Incast {
     from: Vec<HostIndex>,
     to: Vec<HostIndex>,
     senders: Count,
-    gaps: Interarrival,
-    arrivals_rng: Xoshiro256PlusPlus,
+    arrivals: Arrivals,
     pairs_rng: Xoshiro256PlusPlus,
-    next: Time,
     /// Flows begun.
     begun: u64,
     /// Active incasts, by their first flow.
@@ -62,28 +60,16 @@ impl Incast {
             }
             (None, None) => unreachable!("a checked group has a load or arrivals"),
         };
-        let mut arrivals_rng = context.stream(0, Purpose::Arrivals);
-        let gaps = Interarrival::new(per_second, &incast.interarrival);
-        let first = Time::ZERO
-            .saturating_add(context.group.start)
-            .saturating_add(gaps.draw(&mut arrivals_rng));
-        let hosts = |list: &[usize]| {
-            list.iter()
-                .map(|&host| HostIndex::from_index(host))
-                .collect()
-        };
         Self {
             transfers: Transfers::new(context, group_hosts.first(), incast.deadline),
             group: context.position,
             journal: context.journal.clone(),
             parameters: incast.clone(),
-            from: hosts(&group_hosts.from),
-            to: hosts(&group_hosts.to),
+            from: indices(&group_hosts.from),
+            to: indices(&group_hosts.to),
             senders: context.group.count,
-            gaps,
-            arrivals_rng,
+            arrivals: Arrivals::new(context, per_second, &incast.interarrival),
             pairs_rng: context.stream(0, Purpose::Pairs),
-            next: first,
             begun: 0,
             rounds: BTreeMap::new(),
         }
@@ -175,14 +161,14 @@ impl Application for Incast {
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
         self.begin(now, actions);
-        self.next = now.saturating_add(self.gaps.draw(&mut self.arrivals_rng));
+        self.arrivals.advance(now);
     }
 
     fn is_over(&self) -> bool {
-        self.next >= self.transfers.stop() && self.transfers.are_complete()
+        self.arrivals.next() >= self.transfers.stop() && self.transfers.are_complete()
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (self.next < self.transfers.stop()).then_some(self.next)
+        Some(self.arrivals.next()).filter(|at| *at < self.transfers.stop())
     }
 }

@@ -1,8 +1,11 @@
 //! Random gaps between the instants at which flows, requests and datagrams begin.
 
+use incastle_engine::core::Purpose;
 use incastle_scenario::language::flows;
-use incastle_units::{Span, random};
+use incastle_units::{Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+use crate::group::GroupContext;
 
 /// The gaps between random instants.
 #[derive(Clone, Copy)]
@@ -30,6 +33,40 @@ impl Interarrival {
         };
         let gap = self.mean.scale_lossy(random::log_normal(sigma, rng));
         gap.max(Span::from_ps(1))
+    }
+}
+
+/// The random instants at which a group begins its flows or incasts.
+pub(crate) struct Arrivals {
+    interarrival: Interarrival,
+    rng: Xoshiro256PlusPlus,
+    next: Time,
+}
+
+impl Arrivals {
+    /// The first is one gap after the group's start.
+    pub(crate) fn new(
+        context: &GroupContext<'_>,
+        per_second: f64,
+        distribution: &flows::InterarrivalDistribution,
+    ) -> Self {
+        let mut arrivals = Self {
+            interarrival: Interarrival::new(per_second, distribution),
+            rng: context.stream(0, Purpose::Arrivals),
+            next: Time::ZERO,
+        };
+        arrivals.advance(Time::ZERO.saturating_add(context.group.start));
+        arrivals
+    }
+
+    /// The next instant.
+    pub(crate) fn next(&self) -> Time {
+        self.next
+    }
+
+    /// Draws the instant after `now`.
+    pub(crate) fn advance(&mut self, now: Time) {
+        self.next = now.saturating_add(self.interarrival.draw(&mut self.rng));
     }
 }
 

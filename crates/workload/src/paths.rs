@@ -26,7 +26,7 @@ pub struct Paths {
 type LinkAt = usize;
 
 /// The maximum number of first switches in the cache.
-const MOST_TREES: usize = 512;
+const MAX_TREES: usize = 512;
 
 /// By switch: the link and the switch before it on the path from the first.
 type Tree = Vec<Option<(LinkAt, usize)>>;
@@ -114,7 +114,7 @@ impl Paths {
             return Vec::new();
         }
         let mut trees = self.trees();
-        if trees.len() >= MOST_TREES && !trees.contains_key(&first) {
+        if trees.len() >= MAX_TREES && !trees.contains_key(&first) {
             trees.clear();
         }
         let [up, all] = trees.entry(first).or_default();

@@ -27,12 +27,21 @@ enum Shape {
 }
 
 /// A repeated task, done each time when its needs are met.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Task {
+    pub(super) operation: Operation,
+    /// The number of times it was done.
+    pub(super) done: u64,
+    /// The number of its needs that are met for the next time.
+    pub(super) met: usize,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Deed {
+pub(super) enum Operation {
     /// A stream sends its next message.
     Send(usize),
     /// A host has the sum of all below it, of one more segment.
-    Join(usize),
+    Reduce(usize),
     /// A host has everything of a round.
     Finish(usize),
 }
@@ -71,11 +80,11 @@ impl Pattern {
 
     /// The number of event counts.
     pub(super) fn counts(&self) -> usize {
-        let joined = match self.shape {
+        let reduced = match self.shape {
             Shape::Ring => 0,
             Shape::Tree { .. } => self.hosts,
         };
-        self.hosts + self.streams() + joined
+        self.hosts + self.streams() + reduced
     }
 
     /// The count of the rounds in which a host takes part.
@@ -89,31 +98,37 @@ impl Pattern {
     }
 
     /// The count of the segments of which a host has the sum of all below it.
-    pub(super) fn joined(&self, host: usize) -> usize {
+    pub(super) fn reduced(&self, host: usize) -> usize {
         self.hosts + self.streams() + host
     }
 
     /// All tasks.
-    pub(super) fn deeds(&self) -> Vec<Deed> {
-        let send = (0..self.streams()).map(Deed::Send);
-        let join = (0..self.hosts).filter(|_| matches!(self.shape, Shape::Tree { .. }));
-        let finish = (0..self.hosts).map(Deed::Finish);
-        send.chain(join.map(Deed::Join)).chain(finish).collect()
+    pub(super) fn tasks(&self) -> Vec<Task> {
+        let send = (0..self.streams()).map(Operation::Send);
+        let reduce = (0..self.hosts).filter(|_| matches!(self.shape, Shape::Tree { .. }));
+        let finish = (0..self.hosts).map(Operation::Finish);
+        let operations = send.chain(reduce.map(Operation::Reduce)).chain(finish);
+        let task = |operation| Task {
+            operation,
+            done: 0,
+            met: 0,
+        };
+        operations.map(task).collect()
     }
 
-    /// The next need of a task that was done `done` times, after `met` of its needs; none when all are
-    /// met.
-    pub(super) fn need(&self, deed: Deed, done: u64, met: usize) -> Option<Need> {
+    /// The next need of a task; none when all are met.
+    pub(super) fn need(&self, task: &Task) -> Option<Need> {
         match self.shape {
-            Shape::Ring => (met == 0).then(|| self.need_of_ring(deed, done)),
-            Shape::Tree { degree } => self.need_of_tree(deed, done, met, degree),
+            Shape::Ring => (task.met == 0).then(|| self.need_of_ring(task)),
+            Shape::Tree { degree } => self.need_of_tree(task, degree),
         }
     }
 
-    fn need_of_ring(&self, deed: Deed, done: u64) -> Need {
+    fn need_of_ring(&self, task: &Task) -> Need {
         let per_round = self.messages();
-        match deed {
-            Deed::Send(host) => {
+        let done = task.done;
+        match task.operation {
+            Operation::Send(host) => {
                 let (round, message) = (done / per_round, done % per_round);
                 match message.checked_sub(self.segments) {
                     None => Need {
@@ -127,19 +142,20 @@ impl Pattern {
                     },
                 }
             }
-            Deed::Finish(host) => Need {
+            Operation::Finish(host) => Need {
                 count: self.arrived(self.previous(host)),
                 value: (done + 1) * per_round,
             },
-            Deed::Join(_) => unreachable!("nothing is joined in a ring"),
+            Operation::Reduce(_) => unreachable!("a ring has no separate reduction"),
         }
     }
 
-    fn need_of_tree(&self, deed: Deed, done: u64, met: usize, degree: u32) -> Option<Need> {
+    fn need_of_tree(&self, task: &Task, degree: u32) -> Option<Need> {
         let need = |count, value| Some(Need { count, value });
-        match (deed, met) {
-            (Deed::Join(host), 0) => need(Self::entered(host), done / self.segments + 1),
-            (Deed::Join(host), child) => {
+        let done = task.done;
+        match (task.operation, task.met) {
+            (Operation::Reduce(host), 0) => need(Self::entered(host), done / self.segments + 1),
+            (Operation::Reduce(host), child) => {
                 let number = host * degree as usize + child;
                 let is_child = child <= degree as usize && number < self.hosts;
                 is_child.then(|| Need {
@@ -147,11 +163,11 @@ impl Pattern {
                     value: done + 1,
                 })
             }
-            (Deed::Send(stream), 0) => match stream.checked_sub(self.hosts - 1) {
-                None => need(self.joined(stream + 1), done + 1),
+            (Operation::Send(stream), 0) => match stream.checked_sub(self.hosts - 1) {
+                None => need(self.reduced(stream + 1), done + 1),
                 Some(child) => need(self.summed(parent(child + 1, degree)), done + 1),
             },
-            (Deed::Finish(host), 0) => need(self.summed(host), (done + 1) * self.segments),
+            (Operation::Finish(host), 0) => need(self.summed(host), (done + 1) * self.segments),
             _ => None,
         }
     }
@@ -159,7 +175,7 @@ impl Pattern {
     /// The count of the segments of which a host of a tree has the sum of all hosts.
     fn summed(&self, host: usize) -> usize {
         match host {
-            0 => self.joined(0),
+            0 => self.reduced(0),
             _ => self.arrived(self.hosts - 1 + host - 1),
         }
     }
@@ -223,11 +239,7 @@ mod tests {
     fn play(all: &AllReduce, hosts: usize, pick: impl Fn(usize) -> usize) -> Vec<u64> {
         let pattern = Pattern::new(all, hosts);
         let mut counts = vec![0_u64; pattern.counts()];
-        let mut tasks: Vec<(Deed, u64, usize)> = pattern
-            .deeds()
-            .into_iter()
-            .map(|deed| (deed, 0, 0))
-            .collect();
+        let mut tasks = pattern.tasks();
         let mut under_way: Vec<usize> = Vec::new();
         let mut sent = vec![0; pattern.streams()];
         for host in 0..hosts {
@@ -235,26 +247,26 @@ mod tests {
         }
         loop {
             let mut idle = true;
-            for (deed, done, met) in &mut tasks {
+            for task in &mut tasks {
                 loop {
-                    if let Some(need) = pattern.need(*deed, *done, *met) {
+                    if let Some(need) = pattern.need(task) {
                         if counts[need.count] < need.value {
                             break;
                         }
-                        *met += 1;
+                        task.met += 1;
                         continue;
                     }
-                    match *deed {
-                        Deed::Send(stream) => {
+                    match task.operation {
+                        Operation::Send(stream) => {
                             under_way.push(stream);
                             sent[stream] += 1;
                         }
-                        Deed::Join(host) => counts[pattern.joined(host)] += 1,
-                        Deed::Finish(host) => {
-                            counts[Pattern::entered(host)] += u64::from(*done == 0);
+                        Operation::Reduce(host) => counts[pattern.reduced(host)] += 1,
+                        Operation::Finish(host) => {
+                            counts[Pattern::entered(host)] += u64::from(task.done == 0);
                         }
                     }
-                    (*done, *met, idle) = (*done + 1, 0, false);
+                    (task.done, task.met, idle) = (task.done + 1, 0, false);
                 }
             }
             if !under_way.is_empty() {
@@ -264,11 +276,11 @@ mod tests {
                 break;
             }
         }
-        let finished = tasks
+        let mut finished = tasks
             .iter()
-            .filter(|(deed, ..)| matches!(deed, Deed::Finish(_)));
+            .filter(|task| matches!(task.operation, Operation::Finish(_)));
         assert!(
-            finished.clone().all(|(_, done, _)| *done == 2),
+            finished.all(|task| task.done == 2),
             "both rounds are finished"
         );
         sent

@@ -7,8 +7,8 @@ use incastle_units::{Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::group::GroupContext;
-use crate::hosts::HostPair;
-use crate::interarrival::Interarrival;
+use crate::hosts::{HostPair, indices};
+use crate::interarrival::Arrivals;
 use crate::open_loop::{OpenLoop, Start};
 use crate::transfers::Transfers;
 use incastle_scenario::language::flows;
@@ -21,11 +21,9 @@ pub(super) struct Poisson {
     from: Vec<HostIndex>,
     to: Vec<HostIndex>,
     sizes: Sizes,
-    gaps: Interarrival,
-    arrivals_rng: Xoshiro256PlusPlus,
+    arrivals: Arrivals,
     sizes_rng: Xoshiro256PlusPlus,
     pairs_rng: Xoshiro256PlusPlus,
-    next: Time,
     /// Flows begun.
     begun: u64,
 }
@@ -43,26 +41,14 @@ impl Poisson {
             (None, Some(load)) => load * capacity / sizes.mean(),
             (None, None) => unreachable!("a checked group has a load or arrivals"),
         };
-        let mut arrivals_rng = context.stream(0, Purpose::Arrivals);
-        let gaps = Interarrival::new(per_second, &poisson.interarrival);
-        let first = Time::ZERO
-            .saturating_add(context.group.start)
-            .saturating_add(gaps.draw(&mut arrivals_rng));
-        let hosts = |list: &[usize]| {
-            list.iter()
-                .map(|&host| HostIndex::from_index(host))
-                .collect()
-        };
         Self {
             transfers: Transfers::new(context, group_hosts.first(), poisson.deadline),
-            from: hosts(&group_hosts.from),
-            to: hosts(&group_hosts.to),
+            from: indices(&group_hosts.from),
+            to: indices(&group_hosts.to),
             sizes,
-            gaps,
-            arrivals_rng,
+            arrivals: Arrivals::new(context, per_second, &poisson.interarrival),
             sizes_rng: context.stream(0, Purpose::Sizes),
             pairs_rng: context.stream(0, Purpose::Pairs),
-            next: first,
             begun: 0,
         }
     }
@@ -89,7 +75,7 @@ impl OpenLoop for Poisson {
         let at = self.poll_timeout()?;
         let pair = self.draw_pair();
         let bytes = self.sizes.draw(&mut self.sizes_rng);
-        self.next = at.saturating_add(self.gaps.draw(&mut self.arrivals_rng));
+        self.arrivals.advance(at);
         Some(Start { at, pair, bytes })
     }
 }
@@ -107,10 +93,10 @@ impl Application for Poisson {
     }
 
     fn is_over(&self) -> bool {
-        self.next >= self.transfers.stop() && self.transfers.are_complete()
+        self.arrivals.next() >= self.transfers.stop() && self.transfers.are_complete()
     }
 
     fn poll_timeout(&self) -> Option<Time> {
-        (self.next < self.transfers.stop()).then_some(self.next)
+        Some(self.arrivals.next()).filter(|at| *at < self.transfers.stop())
     }
 }

@@ -16,7 +16,7 @@ use crate::bench::table::{Endpoint, Endpoints, Interval, Measurement, Snapshot, 
 use crate::error::{DONE, Failure, INTERRUPTED};
 use crate::link::Link;
 use crate::protocol::{BenchDirection, BenchRequest, Frame, unexpected};
-use crate::terminal::{error, note, say};
+use crate::terminal::{error, note, print};
 
 pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
     let peer = arguments
@@ -29,7 +29,7 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
     };
     let mut lines = Lines::new(&link, &arguments);
     let ending = tokio::select! {
-        measured = link.telling(measure(&mut lines)) => match measured {
+        measured = link.with_warnings(measure(&mut lines)) => match measured {
             Ok(reports) => Ending::Whole(reports),
             Err(failure) => Ending::Failed(failure),
         },
@@ -56,7 +56,7 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
         if arguments.json {
             show(&measurement);
         } else if let Some(endpoints) = &measurement.endpoints {
-            say(endpoints.lines());
+            print(endpoints.lines());
         }
     }
     match ending {
@@ -174,7 +174,7 @@ impl<'a> Lines<'a> {
         self.sent_before = statistics.acknowledged + statistics.unacknowledged;
         self.started = Some(Instant::now());
         if !self.arguments.json {
-            say(Interval::heading());
+            print(Interval::heading());
         }
     }
 
@@ -237,7 +237,7 @@ impl<'a> Lines<'a> {
     fn add(&mut self, end: Snapshot) {
         let interval = Interval::between(&self.last, &end);
         if !self.arguments.json {
-            say(interval.line());
+            print(interval.line());
         }
         self.last = end;
         self.intervals.push(interval);
@@ -247,7 +247,7 @@ impl<'a> Lines<'a> {
 /// A measurement as JSON.
 fn show(measurement: &Measurement) {
     match serde_json::to_string_pretty(measurement) {
-        Ok(text) => say(text),
+        Ok(text) => print(text),
         Err(problem) => error(problem),
     }
 }

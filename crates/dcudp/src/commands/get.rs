@@ -10,10 +10,10 @@ use crate::arguments::Get;
 use crate::disk::Root;
 use crate::error::{Failure, INTERRUPTED};
 use crate::link::Link;
+use crate::printable::reason;
 use crate::protocol::Name;
 use crate::request::{Existing, get};
 use crate::terminal::progress_bar;
-use crate::words::reason;
 
 pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
     let mut stop = pin!(stopped());
@@ -33,7 +33,7 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
     let existing = Existing::of(force);
     let mut tally = Tally::new(names.len());
     let got = tokio::select! {
-        got = link.telling(get_all(&link, &root, &names, existing, &mut tally)) => got,
+        got = link.with_warnings(get_all(&link, &root, &names, existing, &mut tally)) => got,
         () = stop => {
             link.abort().await;
             return Ok(tally.interrupted(&format!("in {}", into.display())));
@@ -48,8 +48,8 @@ fn check(names: &[Name]) -> Result<(), Failure> {
     match names.iter().find(|name| !bases.insert(name.base())) {
         None => Ok(()),
         Some(name) => {
-            let words = format!("two of these files would be called {} here", name.base());
-            Err(Failure::Input(words))
+            let message = format!("two of these files would be called {} here", name.base());
+            Err(Failure::Input(message))
         }
     }
 }
@@ -69,7 +69,7 @@ async fn get_all(
             Ok(moved) => tally.done(name.as_str(), moved, started.elapsed()),
             Err(failure) if failure.leaves_connection() => tally.failed(name.as_str(), &failure),
             Err(failure) => {
-                link.tell_size_of_arrivals(&failure);
+                link.warn_of_receive_size(&failure);
                 tally.failed(name.as_str(), &failure);
                 break;
             }

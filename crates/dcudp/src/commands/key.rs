@@ -6,7 +6,7 @@ use rustix::fs::{FileType, Mode, fchmod, fstat};
 
 use crate::error::{DONE, Failure};
 use crate::key::Key;
-use crate::words::reason;
+use crate::printable::reason;
 
 /// Where the output goes to a file, that file is for its owner alone before the key is in it.
 pub(super) fn run() -> Result<u8, Failure> {

@@ -1,4 +1,4 @@
-//! `dcudp ping`: round trips of a word and its answer on one connection.
+//! `dcudp ping`: round-trip times on one connection.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use crate::bench::latency::{Latencies, micros};
 use crate::error::{DONE, FAILED, Failure, INTERRUPTED};
 use crate::link::{Link, Stream};
 use crate::protocol::{Frame, unexpected};
-use crate::terminal::{counted, error, note, say};
+use crate::terminal::{counted, error, note, print};
 
 pub(super) async fn run(arguments: Ping) -> Result<u8, Failure> {
     let mut stop = pin!(stopped());
@@ -21,7 +21,7 @@ pub(super) async fn run(arguments: Ping) -> Result<u8, Failure> {
     };
     let mut times = Vec::new();
     let pinged = tokio::select! {
-        pinged = link.telling(ping_all(&link, &arguments, &mut times)) => pinged,
+        pinged = link.with_warnings(ping_all(&link, &arguments, &mut times)) => pinged,
         () = stop => {
             link.abort().await;
             show(times, &arguments);
@@ -49,7 +49,7 @@ async fn ping_all(link: &Link, arguments: &Ping, times: &mut Vec<Duration>) -> R
         let time = ping_one(&mut channel, number, arguments.size).await?;
         times.push(time);
         if !arguments.json && !arguments.interval.is_zero() {
-            say(format_args!(
+            print(format_args!(
                 "{} B from {}: {:.0} us",
                 arguments.size,
                 arguments.peer,
@@ -61,13 +61,13 @@ async fn ping_all(link: &Link, arguments: &Ping, times: &mut Vec<Duration>) -> R
 }
 
 async fn ping_one(channel: &mut Stream, number: u32, size: usize) -> Result<Duration, Failure> {
-    // So that no answer is taken for another's.
+    // Distinct payloads: a late reply is not taken for the next one.
     let numbered = number.to_be_bytes().into_iter().cycle().take(size);
-    let word: Bytes = numbered.collect();
+    let payload: Bytes = numbered.collect();
     let started = Instant::now();
-    channel.send(&Frame::Ping(word.clone())).await?;
+    channel.send(&Frame::Ping(payload.clone())).await?;
     match channel.receive().await? {
-        Frame::Pong(answer) if answer == word => Ok(started.elapsed()),
+        Frame::Pong(reply) if reply == payload => Ok(started.elapsed()),
         other => Err(unexpected(&other)),
     }
 }
@@ -77,7 +77,7 @@ fn show(times: Vec<Duration>, arguments: &Ping) {
         return;
     };
     if !arguments.json {
-        say(format_args!(
+        print(format_args!(
             "{}: min {:.0} us, mean {:.0} us, p50 {:.0} us, p99 {:.0} us, max {:.0} us",
             counted(found.count, "round trip"),
             found.min_us,
@@ -89,7 +89,7 @@ fn show(times: Vec<Duration>, arguments: &Ping) {
         return;
     }
     match serde_json::to_string_pretty(&found) {
-        Ok(text) => say(text),
+        Ok(text) => print(text),
         Err(problem) => error(problem),
     }
 }

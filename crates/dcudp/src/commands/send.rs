@@ -12,11 +12,11 @@ use crate::arguments::Send;
 use crate::disk::Leaving;
 use crate::error::{Failure, INTERRUPTED, disk};
 use crate::link::{Link, Stream};
+use crate::printable::reason;
 use crate::protocol::Name;
 use crate::request::{Existing, put};
 use crate::terminal::progress_bar;
 use crate::transfer::Moved;
-use crate::words::reason;
 
 /// A file of this machine, and what it shall be called there.
 struct Source {
@@ -35,7 +35,7 @@ pub(super) async fn run(arguments: Send) -> Result<u8, Failure> {
     let existing = Existing::of(force);
     let mut tally = Tally::new(sources.len());
     let sent = tokio::select! {
-        sent = link.telling(send_all(&link, &sources, existing, &mut tally)) => sent,
+        sent = link.with_warnings(send_all(&link, &sources, existing, &mut tally)) => sent,
         () = stop => {
             link.abort().await;
             return Ok(tally.interrupted(&format!("on {peer}")));
@@ -52,8 +52,8 @@ fn sources(files: Vec<PathBuf>) -> Result<Vec<Source>, Failure> {
     for path in files {
         let name = name_of(&path)?;
         if !names.insert(name.clone()) {
-            let words = format!("two of these files would be called {name} there");
-            return Err(Failure::Input(words));
+            let message = format!("two of these files would be called {name} there");
+            return Err(Failure::Input(message));
         }
         check(&path)?;
         sources.push(Source { path, name });
@@ -62,7 +62,7 @@ fn sources(files: Vec<PathBuf>) -> Result<Vec<Source>, Failure> {
 }
 
 fn name_of(path: &Path) -> Result<Name, Failure> {
-    let wrong = |words: &str| Failure::Input(format!("{}: {words}", path.display()));
+    let wrong = |message: &str| Failure::Input(format!("{}: {message}", path.display()));
     let base = path
         .file_name()
         .ok_or_else(|| wrong("not the name of a file"))?;
@@ -73,7 +73,7 @@ fn name_of(path: &Path) -> Result<Name, Failure> {
 }
 
 fn check(path: &Path) -> Result<(), Failure> {
-    let wrong = |words: &str| Failure::Input(format!("{}: {words}", path.display()));
+    let wrong = |message: &str| Failure::Input(format!("{}: {message}", path.display()));
     let about = path.metadata().map_err(|error| wrong(&reason(&error)))?;
     if about.is_dir() {
         return Err(wrong("is a directory; name the files in it"));

@@ -15,9 +15,9 @@ use crate::disk::Root;
 use crate::error::{DONE, Failure};
 use crate::link::{self, LINGER};
 use crate::places::{Limits, Place, Places};
+use crate::printable::reason;
 use crate::service::{Service, serve};
-use crate::terminal::{counted, note, say, warn};
-use crate::words::reason;
+use crate::terminal::{counted, note, print, warn};
 
 /// Where servers listen by default.
 const PORT: u16 = 9000;
@@ -156,7 +156,7 @@ fn announce(what: &str, local: SocketAddr, protection: Protection) {
     } else {
         note("no key: reachable from this machine only; --key-file opens it to others");
     }
-    say(format_args!("{what} on {local}"));
+    print(format_args!("{what} on {local}"));
 }
 
 async fn accept(
@@ -191,7 +191,7 @@ async fn attend(connection: Connection, service: Arc<Service>, place: Place) {
 
 async fn send_away(connection: Connection, refusal: Failure) {
     if let Ok(mut channel) = link::channel(&connection) {
-        timeout(LINGER, channel.tell(&refusal)).await.ok();
+        timeout(LINGER, channel.send_failure(&refusal)).await.ok();
     }
     timeout(LINGER, connection.close()).await.ok();
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use crate::error::{DONE, FAILED, INTERRUPTED};
-use crate::terminal::{error, note, say};
+use crate::terminal::{error, note, print};
 use crate::transfer::Moved;
 
 /// The count of a command's files.
@@ -25,7 +25,7 @@ impl Tally {
     /// A file is whole.
     pub(super) fn done(&mut self, name: &str, moved: Moved, time: Duration) {
         self.done += 1;
-        say(format_args!("{name}: {}", moved.words(time)));
+        print(format_args!("{name}: {}", moved.summary(time)));
     }
 
     /// A file failed.
@@ -48,7 +48,7 @@ impl Tally {
         FAILED
     }
 
-    /// The words and the exit status of one that was interrupted.
+    /// The message and the exit status of an interrupted command.
     pub(super) fn interrupted(&self, place: &str) -> u8 {
         let (done, files) = (self.done, self.files);
         note(format_args!(

@@ -83,12 +83,12 @@ impl Destination {
 
     /// Another file has this name, and stays.
     pub fn in_the_way(&self) -> Failure {
-        let words = "another file of this name is there";
-        let words = match self.clash {
-            Clash::Replace => words.to_owned(),
-            Clash::Refuse(needed) => format!("{words}; {needed}"),
+        let message = "another file of this name is there";
+        let message = match self.clash {
+            Clash::Replace => message.to_owned(),
+            Clash::Refuse(needed) => format!("{message}; {needed}"),
         };
-        Failure::here(ErrorCode::Exists, words)
+        Failure::here(ErrorCode::Exists, message)
     }
 
     /// Whether an earlier transfer left something.
@@ -197,8 +197,8 @@ impl Arriving {
             return Ok(());
         }
         let (needed, free) = (bytes_lossy(needed), bytes_lossy(free));
-        let words = format!("it needs {needed} more, the disk has {free}");
-        Err(Failure::here(ErrorCode::NoSpace, words))
+        let message = format!("it needs {needed} more, the disk has {free}");
+        Err(Failure::here(ErrorCode::NoSpace, message))
     }
 
     /// How many bytes are there.
@@ -217,8 +217,8 @@ impl Arriving {
             self.hasher.reset();
             self.written = 0;
         } else if offset != self.written {
-            let words = "it begins where this endpoint does not stand";
-            return Err(Failure::Protocol(words.to_owned()));
+            let message = "it begins where this endpoint does not stand";
+            return Err(Failure::Protocol(message.to_owned()));
         }
         let placed = self.file.set_len(offset);
         placed
@@ -231,8 +231,8 @@ impl Arriving {
     pub fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let after = self.written + bytes.len() as u64;
         if after > self.size {
-            let words = format!("more than the {} bytes that it announced", self.size);
-            return Err(Failure::Protocol(words));
+            let message = format!("more than the {} bytes that it announced", self.size);
+            return Err(Failure::Protocol(message));
         }
         self.file.write_all(bytes).map_err(|e| disk(&e))?;
         self.hasher.update(bytes);
@@ -244,14 +244,14 @@ impl Arriving {
     pub fn finish(mut self, hash: &Hash) -> Result<(), Failure> {
         if self.written < self.size {
             let (had, size) = (self.written, self.size);
-            let words = format!("an end after {had} of the {size} bytes that it announced");
-            return Err(Failure::Protocol(words));
+            let message = format!("an end after {had} of the {size} bytes that it announced");
+            return Err(Failure::Protocol(message));
         }
         if self.hasher.finalize() != *hash {
             // Nothing can be built on these bytes.
             self.discard();
-            let words = "what arrived is not what was sent";
-            return Err(Failure::here(ErrorCode::Corrupt, words));
+            let message = "what arrived is not what was sent";
+            return Err(Failure::here(ErrorCode::Corrupt, message));
         }
         self.file.sync_all().map_err(|error| disk(&error))?;
         self.rename()?;
@@ -273,12 +273,12 @@ impl Arriving {
         };
         renamed.map_err(|error| match error {
             Errno::NOENT => {
-                let words = format!("{from} was removed while the file arrived");
-                Failure::here(ErrorCode::NotFound, words)
+                let message = format!("{from} was removed while the file arrived");
+                Failure::here(ErrorCode::NotFound, message)
             }
             Errno::EXIST => {
-                let words = "another file got this name meanwhile";
-                Failure::here(ErrorCode::Exists, words)
+                let message = "another file got this name meanwhile";
+                Failure::here(ErrorCode::Exists, message)
             }
             other => disk(&other.into()),
         })
@@ -314,6 +314,6 @@ fn still_there(directory: &OwnedFd, name: &str, file: &OwnedFd) -> bool {
 }
 
 fn taken() -> Failure {
-    let words = "another transfer writes to it now; one whose sender died is given up after 10 s";
-    Failure::here(ErrorCode::Busy, words)
+    let message = "another transfer writes to it now; one whose sender died is given up after 10 s";
+    Failure::here(ErrorCode::Busy, message)
 }

@@ -26,8 +26,8 @@ impl Leaving {
         let opened = file.metadata().map_err(|error| disk(&error))?;
         let beyond = file.read_at(&mut [0], opened.len());
         if beyond.map_err(|error| disk(&error))? > 0 {
-            let words = "it has more bytes than the system reports; send a copy of it";
-            return Err(Failure::here(ErrorCode::Changed, words));
+            let message = "it has more bytes than the system reports; send a copy of it";
+            return Err(Failure::here(ErrorCode::Changed, message));
         }
         Ok(Self {
             file,

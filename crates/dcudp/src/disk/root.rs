@@ -64,19 +64,19 @@ pub(super) fn regular(file: &OwnedFd) -> Result<u64, Failure> {
     Ok(u64::try_from(stat.st_size).unwrap_or(0))
 }
 
-/// Words for a name that cannot be opened. What O_NOFOLLOW meets is told as what it is.
+/// The failure for a name that cannot be opened, with a message for the symbolic link that `O_NOFOLLOW` met.
 pub(super) fn refused(error: &io::Error) -> Failure {
     let raw = error
         .raw_os_error()
         .map(rustix::io::Errno::from_raw_os_error);
     match raw {
         Some(rustix::io::Errno::LOOP) => {
-            let words = "symbolic links are not followed";
-            Failure::here(ErrorCode::Denied, words)
+            let message = "symbolic links are not followed";
+            Failure::here(ErrorCode::Denied, message)
         }
         Some(rustix::io::Errno::NOTDIR) => {
-            let words = "one of its directories is none, or a symbolic link";
-            Failure::here(ErrorCode::Denied, words)
+            let message = "one of its directories is none, or a symbolic link";
+            Failure::here(ErrorCode::Denied, message)
         }
         _ => disk(error),
     }

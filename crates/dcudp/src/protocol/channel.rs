@@ -14,7 +14,7 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use super::{Chunk, Decoder, ErrorCode, Frame, VERSION};
 use crate::error::Failure;
-use crate::words::reason;
+use crate::printable::reason;
 
 /// How long an endpoint waits for a frame of the peer, or for room to send one. Whoever works longer than
 /// that sends [`Frame::Busy`].
@@ -23,7 +23,7 @@ pub const PATIENCE: Duration = Duration::from_secs(60);
 const BUSY_EVERY: Duration = Duration::from_secs(5);
 
 /// How long the last frames before the end may take to be read.
-const LAST_WORDS: Duration = Duration::from_secs(1);
+const FINAL_ERROR_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// One endpoint of the conversation.
 pub struct Channel<R, W> {
@@ -31,7 +31,7 @@ pub struct Channel<R, W> {
     writer: W,
     scratch: BytesMut,
     patience: Duration,
-    last_word: Instant,
+    last_sent: Instant,
 }
 
 /// The half that listens.
@@ -51,7 +51,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
             writer,
             scratch: BytesMut::new(),
             patience,
-            last_word: Instant::now(),
+            last_sent: Instant::now(),
         }
     }
 
@@ -61,12 +61,12 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         match self.receive().await? {
             Frame::Hello { version: VERSION } => Ok(()),
             Frame::Hello { version } => {
-                let words = format!(
+                let message = format!(
                     "the peer speaks version {version} of the file protocol, \
                      this program version {VERSION}; install the same dcudp on both"
                 );
-                let failure = Failure::here(ErrorCode::Version, words);
-                self.tell(&failure).await?;
+                let failure = Failure::here(ErrorCode::Version, message);
+                self.send_failure(&failure).await?;
                 Err(failure)
             }
             other => Err(unexpected(&other)),
@@ -77,40 +77,40 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
     pub async fn send(&mut self, frame: &Frame) -> Result<(), Failure> {
         self.scratch.clear();
         frame.encode(&mut self.scratch);
-        self.last_word = Instant::now();
+        self.last_sent = Instant::now();
         let written = write(&mut self.writer, &self.scratch, self.patience).await;
         match written {
             Ok(()) => Ok(()),
-            Err(failure) => Err(self.incoming.last_words(failure).await),
+            Err(failure) => Err(self.incoming.final_error(failure).await),
         }
     }
 
-    /// Tells the peer of a failure here.
-    pub async fn tell(&mut self, failure: &Failure) -> Result<(), Failure> {
+    /// Sends a failure of this endpoint to the peer.
+    pub async fn send_failure(&mut self, failure: &Failure) -> Result<(), Failure> {
         let code = match failure {
             Failure::Here { code, .. } | Failure::There { code, .. } => *code,
             _ => ErrorCode::Protocol,
         };
-        let words = failure.to_string();
-        self.send(&Frame::Error { code, words }).await
+        let message = failure.to_string();
+        self.send(&Frame::Error { code, message }).await
     }
 
     /// Sends data. An error that the peer sends meanwhile is given once all of it was sent.
     pub async fn send_chunk(&mut self, chunk: &Chunk) -> Result<(), Failure> {
-        let mut told = Ok(());
+        let mut received = Ok(());
         let mut writing = pin!(write(&mut self.writer, chunk.wire(), self.patience));
         let written = loop {
             tokio::select! {
                 biased;
                 written = &mut writing => break written,
-                frame = self.incoming.next_frame(), if told.is_ok() => {
-                    told = frame.and_then(only_error);
+                frame = self.incoming.next_frame(), if received.is_ok() => {
+                    received = frame.and_then(only_error);
                 }
             }
         };
         match written {
-            Err(failure) if told.is_ok() => Err(self.incoming.last_words(failure).await),
-            _ => told,
+            Err(failure) if received.is_ok() => Err(self.incoming.final_error(failure).await),
+            _ => received,
         }
     }
 
@@ -119,7 +119,9 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
         loop {
             match self.incoming.within(self.patience).await? {
                 Some(Frame::Busy) => {}
-                Some(Frame::Error { code, words }) => return Err(Failure::There { code, words }),
+                Some(Frame::Error { code, message }) => {
+                    return Err(Failure::There { code, message });
+                }
                 Some(frame) => return Ok(frame),
                 None => return Err(Failure::Connection("the peer left".to_owned())),
             }
@@ -146,7 +148,7 @@ impl<R: AsyncRead + Unpin, W: AsyncWrite + Unpin> Channel<R, W> {
     /// For an endpoint that receives for long: shows the peer that it does. Much may be in flight, and
     /// the answer to it far.
     pub async fn keep_alive(&mut self) -> Result<(), Failure> {
-        if self.last_word.elapsed() < BUSY_EVERY {
+        if self.last_sent.elapsed() < BUSY_EVERY {
             return Ok(());
         }
         self.send(&Frame::Busy).await
@@ -176,12 +178,12 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
         }
     }
 
-    /// A write failed because the peer is gone. It may have sent the reason.
-    async fn last_words(&mut self, failure: Failure) -> Failure {
+    /// Returns the error that the peer sent before it left, or else the failure of the write.
+    async fn final_error(&mut self, failure: Failure) -> Failure {
         loop {
-            match timeout(LAST_WORDS, self.next_frame()).await {
-                Ok(Ok(Some(Frame::Error { code, words }))) => {
-                    return Failure::There { code, words };
+            match timeout(FINAL_ERROR_TIMEOUT, self.next_frame()).await {
+                Ok(Ok(Some(Frame::Error { code, message }))) => {
+                    return Failure::There { code, message };
                 }
                 Ok(Ok(Some(_))) => {}
                 _ => return failure,
@@ -200,8 +202,8 @@ impl<R: AsyncRead + Unpin> Incoming<R> {
                 if self.decoder.is_empty() {
                     return Ok(None);
                 }
-                let words = "the peer left in the middle: it was stopped, or failed";
-                return Err(Failure::Connection(words.to_owned()));
+                let message = "the peer left in the middle: it was stopped, or failed";
+                return Err(Failure::Connection(message.to_owned()));
             }
         }
     }
@@ -221,7 +223,7 @@ where
 fn only_error(frame: Option<Frame>) -> Result<(), Failure> {
     match frame {
         Some(Frame::Busy) => Ok(()),
-        Some(Frame::Error { code, words }) => Err(Failure::There { code, words }),
+        Some(Frame::Error { code, message }) => Err(Failure::There { code, message }),
         Some(other) => Err(unexpected(&other)),
         None => Err(Failure::Connection("the peer left".to_owned())),
     }

@@ -10,8 +10,8 @@ use thiserror::Error;
 
 use super::frame::{HEADER_BYTES, MAGIC, kind};
 use super::{
-    BenchDirection, BenchRequest, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA, MAX_NAME,
-    MAX_PING, MAX_WORDS, Name, NameError, Report,
+    BenchDirection, BenchRequest, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA, MAX_MESSAGE,
+    MAX_NAME, MAX_PING, Name, NameError, Report,
 };
 
 /// The maximum length of a `Hello` frame of any version.
@@ -37,9 +37,9 @@ pub enum ProtocolError {
     /// A name that may not be.
     #[error(transparent)]
     Name(#[from] NameError),
-    /// Words that are no UTF-8.
-    #[error("words that are not UTF-8")]
-    Words,
+    /// A string that is not UTF-8.
+    #[error("a string that is not UTF-8")]
+    Utf8,
     /// A flag or number outside its range.
     #[error("a frame of type {0:#04x} with a value out of range")]
     Value(u8),
@@ -89,7 +89,7 @@ const fn limits(kind: u8) -> Result<RangeInclusive<usize>, ProtocolError> {
     const HASH: usize = size_of::<Hash>();
     Ok(match kind {
         kind::HELLO => MAGIC.len() + 2..=MAX_HELLO,
-        kind::ERROR => 2..=2 + MAX_WORDS,
+        kind::ERROR => 2..=2 + MAX_MESSAGE,
         kind::BUSY | kind::DONE => 0..=0,
         kind::PUT => 8 + 1 + 1..=8 + 1 + MAX_NAME,
         kind::GET => 1..=MAX_NAME,
@@ -118,7 +118,7 @@ fn parse(kind: u8, mut body: Bytes) -> Result<Frame, ProtocolError> {
         }
         kind::ERROR => Frame::Error {
             code: ErrorCode::from_number(body.get_u16()),
-            words: text(&body)?.to_owned(),
+            message: text(&body)?.to_owned(),
         },
         kind::BUSY => Frame::Busy,
         kind::PUT => Frame::Put {
@@ -174,7 +174,7 @@ fn bench(body: &mut Bytes) -> Result<Frame, ProtocolError> {
 }
 
 fn text(body: &[u8]) -> Result<&str, ProtocolError> {
-    std::str::from_utf8(body).map_err(|_| ProtocolError::Words)
+    std::str::from_utf8(body).map_err(|_| ProtocolError::Utf8)
 }
 
 const fn flag(kind: u8, value: u8) -> Result<bool, ProtocolError> {

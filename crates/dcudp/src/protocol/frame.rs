@@ -6,18 +6,18 @@ use bytes::{BufMut, Bytes, BytesMut};
 
 use super::Name;
 
-/// The version of this protocol. There is one so far; another one is refused with words.
+/// The version of this protocol. There is one so far; another one is refused with a message.
 pub const VERSION: u16 = 1;
 /// The magic number that each endpoint sends first, before its version.
 pub(super) const MAGIC: &[u8; 8] = b"dcudp-fp";
 
 /// Bytes of type and length.
 pub(super) const HEADER_BYTES: usize = 5;
-/// The most bytes of a file in one frame.
+/// The maximum bytes of a file in one frame.
 pub const MAX_DATA: usize = 256 * 1024;
-/// The most bytes of an error's words.
-pub const MAX_WORDS: usize = 1024;
-/// The most bytes of a ping.
+/// The maximum bytes of an error message.
+pub const MAX_MESSAGE: usize = 1024;
+/// The maximum bytes of a ping.
 pub const MAX_PING: usize = 64 * 1024;
 /// The longest measurement: a day.
 pub const MAX_BENCH_MILLIS: u32 = 24 * 3600 * 1000;
@@ -28,7 +28,7 @@ pub type Hash = [u8; 32];
 /// The kind of an error, for programs; the message that accompanies it is for people.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorCode {
-    /// The peer speaks another version.
+    /// The peer has another version.
     Version,
     /// A frame that is malformed, or not one that is due now.
     Protocol,
@@ -98,7 +98,7 @@ pub enum BenchDirection {
     Down,
 }
 
-/// A measurement that a client wants.
+/// The measurement that a client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BenchRequest {
     /// Who sends.
@@ -125,7 +125,7 @@ pub struct Report {
 pub enum Frame {
     /// The first frame of both endpoints.
     Hello {
-        /// The version that this endpoint speaks.
+        /// The version of this endpoint.
         version: u16,
     },
     /// Something went wrong. In the middle of a file it ends that file, not the connection.
@@ -133,7 +133,7 @@ pub enum Frame {
         /// For programs.
         code: ErrorCode,
         /// For people, in UTF-8.
-        words: String,
+        message: String,
     },
     /// The sender of this frame works on something long (a hash, a disk) and is well.
     Busy,
@@ -146,7 +146,7 @@ pub enum Frame {
         /// The name it receives.
         name: Name,
     },
-    /// The client wants a file.
+    /// The client requests a file.
     Get {
         /// Its name.
         name: Name,
@@ -181,9 +181,9 @@ pub enum Frame {
     Ping(Bytes),
     /// The payload of a ping, returned.
     Pong(Bytes),
-    /// The client wants to measure.
+    /// The client requests a measurement.
     Bench(BenchRequest),
-    /// The receiver's answer to the end of a measurement.
+    /// The receiver's report at the end of a measurement.
     Report(Report),
 }
 
@@ -243,9 +243,9 @@ impl Frame {
                 out.put_slice(MAGIC);
                 out.put_u16(*version);
             }
-            Self::Error { code, words } => {
+            Self::Error { code, message } => {
                 out.put_u16(code.number());
-                out.put_slice(shortened(words).as_bytes());
+                out.put_slice(shortened(message).as_bytes());
             }
             Self::Busy | Self::Done => {}
             Self::Put {
@@ -280,12 +280,12 @@ impl Frame {
     }
 }
 
-/// At most [`MAX_WORDS`] bytes of a text, cut between characters.
-fn shortened(words: &str) -> &str {
-    let end = (0..=words.len().min(MAX_WORDS))
+/// At most [`MAX_MESSAGE`] bytes of a text, cut between characters.
+fn shortened(message: &str) -> &str {
+    let end = (0..=message.len().min(MAX_MESSAGE))
         .rev()
-        .find(|&end| words.is_char_boundary(end));
-    &words[..end.unwrap_or(0)]
+        .find(|&end| message.is_char_boundary(end));
+    &message[..end.unwrap_or(0)]
 }
 
 fn length_bytes(length: usize) -> [u8; 4] {

@@ -13,6 +13,6 @@ pub use channel::{Channel, PATIENCE, unexpected};
 pub use decoder::{Decoder, ProtocolError};
 pub use frame::{
     BenchDirection, BenchRequest, Chunk, ErrorCode, Frame, Hash, MAX_BENCH_MILLIS, MAX_DATA,
-    MAX_PING, MAX_WORDS, Report, VERSION,
+    MAX_MESSAGE, MAX_PING, Report, VERSION,
 };
 pub use name::{MAX_NAME, Name, NameError, PART_SUFFIX, is_invisible};

@@ -16,7 +16,7 @@ use std::ops::RangeInclusive;
 
 use thiserror::Error;
 
-/// The most bytes of a name.
+/// The maximum bytes of a name.
 pub const MAX_NAME: usize = 1024;
 /// The suffix of an unfinished file's name.
 pub const PART_SUFFIX: &str = ".dcudp-part";

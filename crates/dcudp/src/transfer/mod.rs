@@ -35,7 +35,7 @@ pub struct Moved {
 
 impl Moved {
     /// "1.25 GB in 1.02 s, 9.80 Gbit/s".
-    pub fn words(self, time: Duration) -> String {
+    pub fn summary(self, time: Duration) -> String {
         let size = bytes_lossy(self.size);
         let seconds = time.as_secs_f64();
         if self.size == 0 {
@@ -68,6 +68,6 @@ fn joined<T>(result: Result<T, JoinError>) -> T {
 }
 
 /// Whether a failure leaves this endpoint able to report it.
-const fn to_be_told(failure: &Failure) -> bool {
+const fn can_report(failure: &Failure) -> bool {
     !matches!(failure, Failure::Connection(_))
 }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use super::{AHEAD, Moved, joined, on_disk, to_be_told};
+use super::{AHEAD, Moved, can_report, joined, on_disk};
 use crate::disk::{Arriving, Destination, Found};
 use crate::error::Failure;
 use crate::protocol::{Channel, Frame, Hash, unexpected};
@@ -47,7 +47,7 @@ where
     match receive(channel, destination, size, progress).await {
         Ok(moved) => channel.send(&Frame::Done).await.map(|()| moved),
         Err(broken) => {
-            // If this fails too, the first failure is the one to tell.
+            // If this fails too, the first failure is reported.
             end_early(channel, &broken).await.ok();
             Err(broken.failure)
         }
@@ -60,8 +60,8 @@ where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    if to_be_told(&broken.failure) {
-        channel.tell(&broken.failure).await?;
+    if can_report(&broken.failure) {
+        channel.send_failure(&broken.failure).await?;
     }
     if broken.in_the_middle && broken.failure.leaves_connection() {
         channel.skip_file().await?;

@@ -5,7 +5,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use super::{AHEAD, Moved, on_disk, to_be_told};
+use super::{AHEAD, Moved, can_report, on_disk};
 use crate::disk::Leaving;
 use crate::error::Failure;
 use crate::protocol::{Channel, Chunk, ErrorCode, Frame, Hash, unexpected};
@@ -45,7 +45,7 @@ where
         Err(failure) => Err(failure),
     };
     if let Err(failure) = &sent {
-        // If this fails too, the first failure is the one to tell.
+        // If this fails too, the first failure is reported.
         end_early(channel, failure).await.ok();
     }
     let moved = sent?;
@@ -102,20 +102,20 @@ where
 {
     match failure {
         Failure::There { .. } => {
-            let words = "ended, as the receiver asked for";
+            let message = "ended, as the receiver asked for";
             channel
-                .tell(&Failure::here(ErrorCode::Stopped, words))
+                .send_failure(&Failure::here(ErrorCode::Stopped, message))
                 .await
         }
         Failure::Here { .. } => {
-            channel.tell(failure).await?;
+            channel.send_failure(failure).await?;
             match channel.receive().await {
                 Err(Failure::There { .. }) => Ok(()),
                 Err(lost) => Err(lost),
                 Ok(other) => Err(unexpected(&other)),
             }
         }
-        told if to_be_told(told) => channel.tell(told).await,
+        failure if can_report(failure) => channel.send_failure(failure).await,
         _ => Ok(()),
     }
 }

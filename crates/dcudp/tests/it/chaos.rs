@@ -15,13 +15,13 @@ use proptest::sample::select;
 use tokio::runtime::Builder;
 
 /// The longest file that is announced.
-const LONGEST: usize = 60;
+const MAX_LENGTH: usize = 60;
 /// The name of the file that was confirmed before.
 const FIRST: &str = "first";
 
 /// All files are beginnings of one of two sequences of bytes.
 fn content(which: u64, length: usize) -> Vec<u8> {
-    bytes(which, LONGEST)[..length].to_vec()
+    bytes(which, MAX_LENGTH)[..length].to_vec()
 }
 
 fn put_frame(what: &str, size: usize, replace: bool) -> Frame {
@@ -49,8 +49,8 @@ fn a_name() -> impl Strategy<Value = &'static str> {
 
 /// A file as it should be sent, but for what is left out or changed in it.
 fn almost_a_file() -> impl Strategy<Value = Vec<Frame>> {
-    let length = 0..LONGEST;
-    let change = prop_oneof![3 => Just(None), 1 => (0..5_usize, 0..LONGEST).prop_map(Some)];
+    let length = 0..MAX_LENGTH;
+    let change = prop_oneof![3 => Just(None), 1 => (0..5_usize, 0..MAX_LENGTH).prop_map(Some)];
     (
         a_name(),
         0..2_u64,
@@ -85,7 +85,7 @@ fn almost_a_file() -> impl Strategy<Value = Vec<Frame>> {
 }
 
 fn a_frame() -> impl Strategy<Value = Frame> {
-    let have = (0..LONGEST as u64, any::<bool>()).prop_map(|(bytes, true_hash)| Frame::Have {
+    let have = (0..MAX_LENGTH as u64, any::<bool>()).prop_map(|(bytes, true_hash)| Frame::Have {
         bytes,
         hash: if true_hash {
             hash(&content(0, bytes as usize))
@@ -105,7 +105,7 @@ fn a_frame() -> impl Strategy<Value = Frame> {
         Just(Frame::Ping(Bytes::from_static(b"?"))),
         Just(Frame::Error {
             code: ErrorCode::Changed,
-            words: "it changed".to_owned()
+            message: "it changed".to_owned()
         }),
     ]
 }
@@ -116,7 +116,7 @@ fn chaos() -> impl Strategy<Value = Vec<Frame>> {
 }
 
 /// Runs a conversation of these client frames until client and server have ended.
-fn say(directory: &Path, frames: &[Frame]) {
+fn run_conversation(directory: &Path, frames: &[Frame]) {
     let runtime = Builder::new_current_thread().enable_all().build();
     runtime.unwrap().block_on(conversation(directory, frames));
 }
@@ -129,11 +129,11 @@ async fn conversation(directory: &Path, frames: &[Frame]) {
     });
     client.greet().await.unwrap();
     let first = directory.join("source");
-    fs::write(&first, content(0, LONGEST)).unwrap();
+    fs::write(&first, content(0, MAX_LENGTH)).unwrap();
     put(&mut client, &first, FIRST, Keep).await.unwrap();
     fs::remove_file(&first).unwrap();
     for frame in frames {
-        // A server that has heard enough is gone.
+        // The server may have ended the connection.
         if client.send(frame).await.is_err() {
             break;
         }
@@ -156,20 +156,20 @@ fn check(directory: &Path, frames: &[Frame]) {
         let found = entry.unwrap().file_name().into_string().unwrap();
         let read = fs::read(directory.join(&found)).unwrap();
         if let Some(what) = found.strip_suffix(PART_SUFFIX) {
-            assert!(read.len() <= LONGEST, "{what}");
+            assert!(read.len() <= MAX_LENGTH, "{what}");
             continue;
         }
-        if found == FIRST && read == content(0, LONGEST) {
+        if found == FIRST && read == content(0, MAX_LENGTH) {
             continue;
         }
-        // In the place of a file that was confirmed only where that was asked for.
+        // It replaced a confirmed file only if a frame requested that.
         assert!(
             announced(&found, read.len(), found == FIRST),
             "{found} of {} bytes",
             read.len()
         );
-        let told = Frame::End { hash: hash(&read) };
-        assert!(frames.contains(&told), "{found}: nobody told its hash");
+        let end = Frame::End { hash: hash(&read) };
+        assert!(frames.contains(&end), "{found}: no frame has its hash");
     }
     assert!(directory.join(FIRST).exists(), "what was confirmed stays");
 }
@@ -182,9 +182,9 @@ proptest! {
     })]
 
     #[test]
-    fn no_words_make_a_file_that_was_not_sent(frames in chaos()) {
+    fn no_frames_make_a_file_that_was_not_sent(frames in chaos()) {
         let directory = folder();
-        say(directory.path(), &frames);
+        run_conversation(directory.path(), &frames);
         check(directory.path(), &frames);
     }
 }
@@ -196,7 +196,7 @@ fn an_honest_file_among_them_arrives() {
     let mut frames = vec![put_frame("a", 5, false), Frame::Begin { offset: 0 }];
     frames.extend(data(1, 0, 5));
     frames.push(end(1, 5));
-    say(directory.path(), &frames);
+    run_conversation(directory.path(), &frames);
     check(directory.path(), &frames);
     assert_eq!(fs::read(directory.path().join("a")).unwrap(), content(1, 5));
 }

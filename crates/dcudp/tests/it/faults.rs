@@ -82,9 +82,9 @@ fn an_interrupted_send_goes_on() {
     let sender = sending(&file, &[], &server, there.path());
     let (status, out, err) = sender.interrupt();
     assert_eq!((status, out.as_str()), (130, ""));
-    let words = "interrupted: 0 of 1 files are whole on 127.0.0.1:";
+    let message = "interrupted: 0 of 1 files are whole on 127.0.0.1:";
     assert!(
-        err.starts_with(words) && err.contains("goes on where"),
+        err.starts_with(message) && err.contains("goes on where"),
         "{err}"
     );
     assert_eq!(listing(there.path()), ["f.dcudp-part"]);
@@ -162,7 +162,7 @@ fn narrow_path(server: &str, most: usize) -> String {
 }
 
 #[tokio::test]
-async fn an_unfinished_file_that_somebody_removes_is_told_by_its_name() {
+async fn an_unfinished_file_that_somebody_removes_is_reported_by_its_name() {
     let into = folder();
     let (mut receiver, mut sender) = crate::common::pair();
     let content = bytes(3, 1000);
@@ -183,14 +183,14 @@ async fn an_unfinished_file_that_somebody_removes_is_told_by_its_name() {
         }
         sender.receive().await.unwrap_err()
     };
-    let (received, told) = tokio::join!(receiving, sending);
-    let words = "f.dcudp-part was removed while the file arrived";
-    assert_eq!(received.unwrap_err().to_string(), words);
-    assert!(told.to_string().contains(words), "{told}");
+    let (received, reported) = tokio::join!(receiving, sending);
+    let message = "f.dcudp-part was removed while the file arrived";
+    assert_eq!(received.unwrap_err().to_string(), message);
+    assert!(reported.to_string().contains(message), "{reported}");
 }
 
 #[test]
-fn a_path_of_smaller_packets_is_told_with_what_to_try() {
+fn a_path_of_smaller_packets_is_reported_with_a_remedy() {
     let (here, there) = (folder(), folder());
     let file = here.path().join("f");
     fs::write(&file, bytes(1, MB)).unwrap();
@@ -199,10 +199,10 @@ fn a_path_of_smaller_packets_is_told_with_what_to_try() {
     // Such a relay carries no ECN either.
     let (status, out, err) = run(&["send", path(&file), &path_there, "--cc", "udt"]);
     assert_eq!((status, out.as_str()), (1, ""));
-    let words = "warning: no packet of 1500 bytes was acknowledged: \
+    let message = "warning: no packet of 1500 bytes was acknowledged: \
                  if this path takes only smaller ones, give --mtu '1280 B'\n\
                  error: f: the connection is lost: the peer is silent";
-    assert!(err.starts_with(words), "{err}");
+    assert!(err.starts_with(message), "{err}");
     fs::write(there.path().join("g"), bytes(2, MB)).unwrap();
     let path_there = narrow_path(&server.address, 1_300);
     let into = path(here.path());
@@ -251,7 +251,7 @@ fn a_server_that_is_killed_loses_nothing_that_was_confirmed() {
 }
 
 #[test]
-fn a_server_that_is_stopped_tells_its_clients() {
+fn a_stopped_server_reports_to_its_clients() {
     let (here, there) = (folder(), folder());
     let file = long_file(here.path());
     let server = Server::files(there.path(), &[]);
@@ -343,7 +343,7 @@ fn limited(arguments: &[&str]) -> Command {
 }
 
 #[test]
-fn a_disk_that_takes_no_more_is_told_at_both_endpoints() {
+fn a_disk_that_takes_no_more_is_reported_at_both_endpoints() {
     let (here, there, into) = (folder(), folder(), folder());
     let (file, small) = (here.path().join("f"), here.path().join("small"));
     fs::write(&file, bytes(1, 5 * MB)).unwrap();
@@ -422,13 +422,13 @@ fn a_file_that_the_disk_has_no_room_for_is_refused_before_it_is_sent() {
     let server = Server::files(disk.0.path(), &[]);
     let (status, _, err) = run(&["send", path(&file), &server.address]);
     assert_eq!(status, 1);
-    let words = "error: f: the peer reports: it needs 20.0 MB more, the disk has 8.39 MB\n";
-    assert_eq!(err, words);
+    let message = "error: f: the peer reports: it needs 20.0 MB more, the disk has 8.39 MB\n";
+    assert_eq!(err, message);
     assert!(listing(disk.0.path()).is_empty());
 }
 
 #[tokio::test]
-async fn a_disk_that_fills_in_the_middle_is_told() {
+async fn a_disk_that_fills_in_the_middle_is_reported() {
     let Some(disk) = SmallDisk::mount() else {
         return;
     };
@@ -460,9 +460,9 @@ async fn a_disk_that_fills_in_the_middle_is_told() {
     };
     client.send(&end).await.unwrap();
     match client.receive().await.unwrap_err() {
-        Failure::There { code, words } => {
+        Failure::There { code, message } => {
             assert_eq!(
-                (code, words.as_str()),
+                (code, message.as_str()),
                 (ErrorCode::NoSpace, "No space left on device")
             );
         }
@@ -487,7 +487,7 @@ async fn a_disk_that_fills_in_the_middle_is_told() {
 }
 
 #[tokio::test]
-async fn a_server_of_another_version_is_told_in_words() {
+async fn a_server_of_another_version_is_reported() {
     let endpoint =
         Endpoint::bind("127.0.0.1:0".parse().unwrap(), EndpointConfig::default()).unwrap();
     let listener = endpoint.listen(ConnectionConfig::default(), 1).unwrap();
@@ -500,10 +500,10 @@ async fn a_server_of_another_version_is_told_in_words() {
         channel.receive().await.unwrap(),
         Frame::Hello { version: 1 }
     );
-    let told = channel.receive().await.unwrap_err();
-    assert!(told.to_string().contains("version"), "{told}");
+    let reported = channel.receive().await.unwrap_err();
+    assert!(reported.to_string().contains("version"), "{reported}");
     let (status, _, err) = client.await.unwrap();
     assert_eq!(status, 1);
-    let words = "error: the peer speaks version 2 of the file protocol, this program version 1";
-    assert!(err.starts_with(words), "{err}");
+    let message = "error: the peer speaks version 2 of the file protocol, this program version 1";
+    assert!(err.starts_with(message), "{err}");
 }

@@ -78,7 +78,7 @@ fn who_has_not_the_key_gets_no_answer() {
     let keyed = Server::files(there.path(), &right);
     let plain = Server::files(there.path(), &[]);
     let into = folder();
-    for (server, key, words) in [
+    for (server, key, message) in [
         (&keyed, &wrong[..], "key"),
         (&keyed, &[][..], "does not answer"),
         (&plain, &right[..], "key"),
@@ -87,7 +87,7 @@ fn who_has_not_the_key_gets_no_answer() {
         let (status, out, err) = run(&[&get[..], key].concat());
         assert_eq!((status, out.as_str()), (1, ""));
         assert!(
-            err.starts_with("error: 127.0.0.1:") && err.contains(words),
+            err.starts_with("error: 127.0.0.1:") && err.contains(message),
             "{err}"
         );
         assert!(listing(into.path()).is_empty());
@@ -103,8 +103,8 @@ fn a_key_that_others_can_read_draws_a_warning() {
     let (status, _, err) = server.interrupt();
     assert_eq!(status, 0);
     let name = path(&key);
-    let words = format!(
+    let message = format!(
         "warning: {name}: others on this machine may read this key (mode 640); chmod 600 {name}\n"
     );
-    assert!(err.starts_with(&words), "{err}");
+    assert!(err.starts_with(&message), "{err}");
 }

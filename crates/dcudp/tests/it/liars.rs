@@ -1,5 +1,5 @@
-//! Peers that lie: about sizes, offsets, hashes, versions, or about being dcudp at all. Whatever they
-//! say, no file stands under its final name, and the peer hears words.
+//! Malicious peers: false sizes, offsets, hashes and versions, or another protocol. No file gets its final
+//! name, and the peer receives an error.
 
 use std::fs;
 
@@ -23,7 +23,7 @@ fn put_frame(size: u64) -> Frame {
     }
 }
 
-/// Offers a file and gives what the server answers to what follows.
+/// Offers a file and gives the server's reply to the frames that follow.
 async fn offered(client: &mut Endpoint, size: u64, then: Vec<Frame>) -> Failure {
     client.send(&put_frame(size)).await.unwrap();
     match client.receive().await {
@@ -32,7 +32,7 @@ async fn offered(client: &mut Endpoint, size: u64, then: Vec<Frame>) -> Failure 
         Err(failure) => return failure,
     }
     for frame in then {
-        // A server that has heard enough may be gone.
+        // The server may have ended the connection.
         if client.send(&frame).await.is_err() {
             break;
         }
@@ -52,7 +52,7 @@ fn end(content: &[u8]) -> Frame {
 
 fn there(failure: &Failure) -> (ErrorCode, String) {
     match failure {
-        Failure::There { code, words } => (*code, words.clone()),
+        Failure::There { code, message } => (*code, message.clone()),
         other => panic!("{other}"),
     }
 }
@@ -84,8 +84,8 @@ async fn a_sender_that_lies_about_sizes_leaves_no_file() {
         let directory = folder();
         let mut client = client_of(files(directory.path())).await;
         let failure = offered(&mut client, SIZE, frames).await;
-        let (code, words) = there(&failure);
-        assert_eq!(code, ErrorCode::Protocol, "{what}: {words}");
+        let (code, message) = there(&failure);
+        assert_eq!(code, ErrorCode::Protocol, "{what}: {message}");
         assert!(!directory.path().join("f").exists(), "{what}");
         let part = fs::metadata(directory.path().join("f.dcudp-part"));
         assert!(part.is_ok_and(|part| part.len() <= SIZE) || listing(directory.path()).is_empty());
@@ -98,9 +98,9 @@ async fn a_size_that_no_disk_has_is_refused_at_once() {
     let mut client = client_of(files(directory.path())).await;
     for size in [u64::MAX, 1 << 62] {
         let failure = offered(&mut client, size, Vec::new()).await;
-        let (code, words) = there(&failure);
+        let (code, message) = there(&failure);
         assert_eq!(code, ErrorCode::NoSpace);
-        assert!(words.contains("the disk has"), "{words}");
+        assert!(message.contains("the disk has"), "{message}");
     }
     assert!(listing(directory.path()).is_empty());
 }
@@ -172,13 +172,13 @@ async fn an_error_of_the_sender_ends_the_file_and_not_the_connection() {
     let mut client = client_of(files(directory.path())).await;
     let gone = Frame::Error {
         code: ErrorCode::Changed,
-        words: "it changed".to_owned(),
+        message: "it changed".to_owned(),
     };
     let frames = vec![Frame::Begin { offset: 0 }, data(500), gone];
     let failure = offered(&mut client, SIZE, frames).await;
-    let (code, words) = there(&failure);
-    assert_eq!(code, ErrorCode::Changed, "{words}");
-    assert!(words.contains("it changed"), "{words}");
+    let (code, message) = there(&failure);
+    assert_eq!(code, ErrorCode::Changed, "{message}");
+    assert!(message.contains("it changed"), "{message}");
     assert_eq!(listing(directory.path()), ["f.dcudp-part"]);
     client
         .send(&Frame::Ping(Bytes::from_static(b"?")))
@@ -188,22 +188,22 @@ async fn an_error_of_the_sender_ends_the_file_and_not_the_connection() {
     assert_eq!(client.receive().await.unwrap(), pong);
 }
 
-/// A server of the test's own, which answers a get with what it likes.
-async fn got(answers: Vec<Frame>) -> (Failure, Vec<String>) {
+/// A server that replies to a get with given frames.
+async fn got(replies: Vec<Frame>) -> (Failure, Vec<String>) {
     let into = folder();
     let (mut client, mut server) = pair();
     tokio::spawn(async move {
         server.greet().await.unwrap();
         server.next_request().await.unwrap();
-        let mut answers = answers.into_iter();
-        let first = answers.next().unwrap();
+        let mut replies = replies.into_iter();
+        let first = replies.next().unwrap();
         let is_file = matches!(first, Frame::File { .. });
         server.send(&first).await.unwrap();
         if is_file && !matches!(server.receive().await, Ok(Frame::Have { .. })) {
             return;
         }
-        for answer in answers {
-            if server.send(&answer).await.is_err() {
+        for reply in replies {
+            if server.send(&reply).await.is_err() {
                 return;
             }
         }
@@ -236,8 +236,8 @@ async fn a_server_that_lies_about_sizes_leaves_no_file() {
             hash: [0; 32],
         }],
     ];
-    for answers in cases {
-        let (failure, left) = got(answers).await;
+    for replies in cases {
+        let (failure, left) = got(replies).await;
         assert!(matches!(failure, Failure::Protocol(_)), "{failure}");
         assert!(!left.contains(&"f".to_owned()));
     }
@@ -298,7 +298,7 @@ async fn a_receiver_may_give_up_in_the_middle_and_go_on_with_another_file() {
     client.receive().await.unwrap();
     client.receive().await.unwrap();
     let full = Failure::here(ErrorCode::NoSpace, "the disk is full");
-    client.tell(&full).await.unwrap();
+    client.send_failure(&full).await.unwrap();
     client.skip_file().await.unwrap();
     let into = folder();
     get(&mut client, into.path(), "small", Keep).await.unwrap();
@@ -306,7 +306,7 @@ async fn a_receiver_may_give_up_in_the_middle_and_go_on_with_another_file() {
 }
 
 #[tokio::test]
-async fn another_version_is_told_in_words_at_both_endpoints() {
+async fn another_version_is_reported_at_both_endpoints() {
     let (mut old, mut new) = pair();
     let later = tokio::spawn(async move {
         new.send(&Frame::Hello { version: 2 }).await.unwrap();
@@ -316,14 +316,14 @@ async fn another_version_is_told_in_words_at_both_endpoints() {
     let failure = old.greet().await.unwrap_err();
     assert!(failure.to_string().contains("version 2"), "{failure}");
     assert_eq!(failure.status(), 1);
-    let (code, words) = there(&later.await.unwrap());
+    let (code, message) = there(&later.await.unwrap());
     assert_eq!(code, ErrorCode::Version);
-    assert!(words.contains("version 1"), "{words}");
+    assert!(message.contains("version 1"), "{message}");
 }
 
 #[tokio::test]
-async fn who_is_not_dcudp_is_told_apart() {
-    for said in [
+async fn who_is_not_dcudp_is_distinguished() {
+    for sent in [
         "HTTP/1.1 200 OK\r\n\r\n",
         "\x01\0\0\0\x0aAAAAAAAA\0\x01",
         "\0\0\0\0\0\0\0\0",
@@ -331,21 +331,21 @@ async fn who_is_not_dcudp_is_told_apart() {
         let (stream, mut other) = duplex(1024);
         let (reader, writer) = split(stream);
         let mut client = Channel::new(reader, writer, PATIENCE);
-        other.write_all(said.as_bytes()).await.unwrap();
+        other.write_all(sent.as_bytes()).await.unwrap();
         let failure = client.greet().await.unwrap_err();
         assert_eq!(failure.status(), 1);
-        let words = failure.to_string();
-        assert!(words.contains("file protocol"), "{words}");
+        let message = failure.to_string();
+        assert!(message.contains("file protocol"), "{message}");
     }
 }
 
 #[tokio::test]
-async fn a_receiver_that_leaves_with_words_is_heard() {
+async fn a_receiver_that_leaves_with_an_error_is_heard() {
     let (mut client, mut server) = pair();
     tokio::spawn(async move {
         server.greet().await.unwrap();
         let full = Failure::here(ErrorCode::NoSpace, "the disk is full");
-        server.tell(&full).await.unwrap();
+        server.send_failure(&full).await.unwrap();
     });
     client.greet().await.unwrap();
     let chunk = Chunk::fill(|space| Ok::<_, ()>(space.len()))

@@ -12,14 +12,14 @@ use incastle_dcudp::link::Stream;
 use incastle_dcudp::protocol::{Channel, ErrorCode, Frame};
 use incastle_socket::{Connection, ConnectionConfig, Endpoint, EndpointConfig};
 
-/// A client that does only what it is told to.
+/// A client that does nothing by itself.
 struct Client {
     channel: Stream,
     _connection: Connection,
 }
 
 impl Client {
-    /// Calls from an address; gives what the server says to that.
+    /// Connects from an address; returns the client or the refusal.
     async fn call(from: &str, server: &Server) -> Result<Self, Failure> {
         let local = SocketAddr::new(from.parse().unwrap(), 0);
         let endpoint = Endpoint::bind(local, EndpointConfig::default()).unwrap();
@@ -32,7 +32,7 @@ impl Client {
             _connection: connection,
         };
         client.channel.greet().await?;
-        // Whoever is answered has its place.
+        // A client that receives a reply has its place.
         client.ping().await?;
         Ok(client)
     }
@@ -52,16 +52,16 @@ impl Client {
             name: name("f"),
         };
         self.channel.send(&offer).await.unwrap();
-        let answer = self.channel.receive().await.unwrap();
-        assert!(matches!(answer, Frame::Have { .. }), "{answer:?}");
+        let reply = self.channel.receive().await.unwrap();
+        assert!(matches!(reply, Frame::Have { .. }), "{reply:?}");
     }
 }
 
 fn busy<T>(result: Result<T, Failure>) -> String {
     match result {
-        Err(Failure::There { code, words }) => {
-            assert_eq!(code, ErrorCode::Busy, "{words}");
-            words
+        Err(Failure::There { code, message }) => {
+            assert_eq!(code, ErrorCode::Busy, "{message}");
+            message
         }
         Err(other) => panic!("{other}"),
         Ok(_) => panic!("it was served"),
@@ -92,15 +92,15 @@ async fn one_address_has_its_share_of_the_places_and_no_more() {
         for _ in 0..count {
             held.push(Client::call("127.0.0.1", &server).await.unwrap());
         }
-        // The program shows the words, and fails.
+        // The program prints the message and fails.
         let address = server.address.clone();
         let beyond = tokio::task::spawn_blocking(move || {
             finish(dcudp(&["ping", &address]).spawn().unwrap())
         });
         let (status, _, err) = beyond.await.unwrap();
         assert_eq!(status, 1);
-        let words = format!("from one address as this server takes ({share}); try again later");
-        assert!(err.contains(&words), "{err}");
+        let message = format!("from one address as this server takes ({share}); try again later");
+        assert!(err.contains(&message), "{err}");
         // Another address has its own share, and those that are served go on.
         Client::call("127.0.0.2", &server).await.unwrap();
         for client in &mut held {
@@ -117,8 +117,8 @@ async fn who_only_pings_leaves_for_others() {
     // No work: the first is the one idle longest all the same.
     first.ping().await.unwrap();
     let mut newcomer = Client::call("127.0.0.1", &server).await.unwrap();
-    let words = busy(first.ping().await);
-    assert!(words.starts_with("others wait, and no file"), "{words}");
+    let message = busy(first.ping().await);
+    assert!(message.starts_with("others wait, and no file"), "{message}");
     second.ping().await.unwrap();
     newcomer.ping().await.unwrap();
     // Meanwhile the clients leave.
@@ -151,9 +151,9 @@ async fn who_moves_a_file_stays() {
         .send(&Frame::Get { name: name("none") })
         .await
         .unwrap();
-    let answer = newcomer.channel.receive().await;
+    let reply = newcomer.channel.receive().await;
     assert!(matches!(
-        answer,
+        reply,
         Err(Failure::There {
             code: ErrorCode::NotFound,
             ..
@@ -169,9 +169,9 @@ async fn who_moves_a_file_stays() {
 async fn who_was_idle_for_a_moment_stays() {
     let server = server("--max-connections 1 --max-per-address 1 --evict-after 1000_s");
     let mut first = Client::call("127.0.0.2", &server).await.unwrap();
-    let words = busy(Client::call("127.0.0.1", &server).await);
+    let message = busy(Client::call("127.0.0.1", &server).await);
     assert_eq!(
-        words,
+        message,
         "as many connections as this server takes; try again later"
     );
     first.ping().await.unwrap();

@@ -1,8 +1,7 @@
-//! The binary on this machine's own address: what it prints, its exit status, and what is on the disk
-//! afterwards.
+//! The binary on loopback addresses: its output, exit status and files.
 //!
-//! Servers listen on a port that the system chooses and tell it in their first line. Nothing here asks
-//! how long anything took; a program that hangs is ended after a while, and its test fails.
+//! Servers listen on a port that the system chooses, and print it in their first line. No test depends on
+//! timing; a program that hangs is ended after a while, and its test fails.
 
 use std::fs::{self, File};
 use std::net::UdpSocket;
@@ -116,8 +115,8 @@ fn a_resumed_file_says_what_was_there() {
     let server = Server::files(there.path(), &[]);
     let (status, out, _) = run(&["send", path(&file), &server.address]);
     assert_eq!(status, 0);
-    let words = "f: 2.00 MB, of which 1.00 MB was there already; the rest in ";
-    assert!(out.starts_with(words), "{out}");
+    let message = "f: 2.00 MB, of which 1.00 MB was there already; the rest in ";
+    assert!(out.starts_with(message), "{out}");
     assert_eq!(fs::read(there.path().join("f")).unwrap(), bytes(2, 2 * MB));
     assert_eq!(listing(there.path()), ["f"]);
 }
@@ -167,15 +166,15 @@ fn one_file_that_fails_does_not_stop_the_others() {
     );
 }
 
-/// Each line is typed behind `dcudp`, its parts cut at blanks; it must fail with status 2 and words.
+/// Each line is typed behind `dcudp`, its parts cut at blanks; it must fail with status 2 and this message.
 fn refused(cases: &[(&str, &str)]) {
-    for (line, words) in cases {
+    for (line, message) in cases {
         let arguments: Vec<_> = line.split(' ').map(|part| part.replace('_', " ")).collect();
         let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
         let (status, out, err) = run(&arguments);
         assert_eq!((status, out.as_str()), (2, ""), "{line}: {err}");
         assert!(
-            err.starts_with("error: ") && err.contains(words),
+            err.starts_with("error: ") && err.contains(message),
             "{line}: {err}"
         );
         assert!(!err.contains("os error") && !err.contains("panicked"));
@@ -183,7 +182,7 @@ fn refused(cases: &[(&str, &str)]) {
 }
 
 #[test]
-fn files_and_servers_that_cannot_be_are_told_before_anybody_is_called() {
+fn files_and_servers_that_cannot_be_are_refused_before_any_connection() {
     let nothing = "error: /nothing: No such file or directory";
     refused(&[
         ("send /nothing 127.0.0.1:9", nothing),
@@ -239,7 +238,7 @@ fn files_and_servers_that_cannot_be_are_told_before_anybody_is_called() {
 }
 
 #[test]
-fn options_that_cannot_be_are_told_with_what_would_be_right() {
+fn options_that_cannot_be_are_refused_with_a_remedy() {
     refused(&[
         ("ping 127.0.0.1:9 --cc tcp", "[possible values: udt, dcudp]"),
         ("ping 127.0.0.1:9 --mtu 10", "\"10\" has no unit"),
@@ -276,7 +275,7 @@ fn options_that_cannot_be_are_told_with_what_would_be_right() {
 }
 
 #[test]
-fn two_files_of_one_name_are_told_before_anybody_is_called() {
+fn two_files_of_one_name_are_refused_before_any_connection() {
     let (here, there) = (folder(), folder());
     let files = [here.path().join("f"), there.path().join("f")];
     for file in &files {
@@ -285,18 +284,18 @@ fn two_files_of_one_name_are_told_before_anybody_is_called() {
     let [a, b] = files.each_ref().map(|file| path(file));
     let (status, _, err) = run(&["send", a, b, "127.0.0.1:9"]);
     assert_eq!(status, 2);
-    let words = "error: two of these files would be called f there\n";
-    assert_eq!(err, words);
+    let message = "error: two of these files would be called f there\n";
+    assert_eq!(err, message);
 }
 
 #[test]
-fn a_port_in_use_is_told() {
+fn a_port_in_use_is_reported() {
     let taken = UdpSocket::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let (status, out, err) = run(&["serve", path(folder().path()), "--listen", &address]);
-    let words = "another program has this port; choose one with --listen";
+    let message = "another program has this port; choose one with --listen";
     assert_eq!((status, out.as_str()), (2, ""));
-    assert_eq!(err, format!("error: {address}: {words}\n"));
+    assert_eq!(err, format!("error: {address}: {message}\n"));
 }
 
 #[test]
@@ -324,7 +323,7 @@ fn a_port_where_nobody_listens_refuses() {
 }
 
 #[test]
-fn a_host_that_cannot_be_reached_is_told() {
+fn a_host_that_cannot_be_reached_is_reported() {
     // An address for documentation (RFC 3849): without a route there, or with one on which nobody answers.
     let here = folder();
     let key = here.path().join("key");
@@ -336,10 +335,10 @@ fn a_host_that_cannot_be_reached_is_told() {
         assert_eq!((status, out.as_str()), (1, ""));
         err
     });
-    let words = "error: [2001:db8::1]:9 cannot be reached: Network is unreachable\n";
-    if plain == words {
+    let message = "error: [2001:db8::1]:9 cannot be reached: Network is unreachable\n";
+    if plain == message {
         // A key's handshake, too, is not waited for.
-        assert_eq!(keyed, words);
+        assert_eq!(keyed, message);
     } else {
         assert!(plain.contains("does not answer"), "{plain}");
         assert!(keyed.contains("does not answer"), "{keyed}");
@@ -362,8 +361,8 @@ fn a_call_that_is_interrupted_says_so() {
     ] {
         let running = crate::running::Running::new(dcudp(&arguments).spawn().unwrap());
         silent.recv(&mut [0; 2000]).unwrap();
-        let words = format!("interrupted before {address} answered\n");
-        assert_eq!(running.interrupt(), (130, String::new(), words));
+        let message = format!("interrupted before {address} answered\n");
+        assert_eq!(running.interrupt(), (130, String::new(), message));
         // Its earlier datagrams would reach the next client: they are read first.
         silent.set_nonblocking(true).unwrap();
         while silent.recv(&mut [0; 2000]).is_ok() {}
@@ -424,8 +423,8 @@ fn every_option_of_the_page_is_one() {
     let known: Vec<_> = help
         .split(|c: char| !c.is_ascii_lowercase() && c != '-')
         .collect();
-    let words = page.split(|c: char| !c.is_ascii_lowercase() && c != '-');
-    let options: Vec<_> = words
+    let lowercase = page.split(|c: char| !c.is_ascii_lowercase() && c != '-');
+    let options: Vec<_> = lowercase
         .filter(|word| word.len() > 3 && word.starts_with("--") && word.as_bytes()[2] != b'-')
         .collect();
     assert!(options.len() > 20, "{options:?}");
@@ -453,9 +452,9 @@ fn a_result_that_cannot_be_written_is_an_error() {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let child = dcudp(&arguments).stdout(full).spawn().unwrap();
         let (status, _, err) = crate::running::finish(child);
-        let words = "error: standard output: No space left on device\n";
+        let message = "error: standard output: No space left on device\n";
         // A busy machine may have had a path without ECN.
-        assert_eq!((status, err.matches(words).count()), (1, 1), "{err}");
+        assert_eq!((status, err.matches(message).count()), (1, 1), "{err}");
     }
 }
 
@@ -503,7 +502,7 @@ fn servers_do_only_what_they_are_for() {
 }
 
 #[test]
-fn too_many_clients_are_told_so() {
+fn too_many_clients_are_refused() {
     let there = folder();
     let server = Server::files(there.path(), &["--max-connections", "1"]);
     let first = dcudp(&[

@@ -4,7 +4,7 @@ use bytes::{Bytes, BytesMut};
 use incastle_cases::cases;
 use incastle_dcudp::protocol::{
     BenchDirection, BenchRequest, Chunk, Decoder, ErrorCode, Frame, MAX_BENCH_MILLIS, MAX_DATA,
-    MAX_NAME, MAX_PING, MAX_WORDS, Name, NameError, ProtocolError, Report, VERSION,
+    MAX_MESSAGE, MAX_NAME, MAX_PING, Name, NameError, ProtocolError, Report, VERSION,
 };
 use proptest::prelude::*;
 
@@ -36,7 +36,7 @@ fn examples() -> Vec<(Frame, Vec<u8>)> {
         (
             Frame::Error {
                 code: ErrorCode::NoSpace,
-                words: "full".to_owned(),
+                message: "full".to_owned(),
             },
             b"\x02\0\0\0\x06\0\x07full".to_vec(),
         ),
@@ -113,7 +113,7 @@ fn a_part_of_a_frame_is_none_yet() {
 fn another_length_is_an_error_before_the_body_is_there() {
     let too_many = [
         (0x01, 257),
-        (0x02, 2 + MAX_WORDS + 1),
+        (0x02, 2 + MAX_MESSAGE + 1),
         (0x03, 1),
         (0x10, 9 + MAX_NAME + 1),
         (0x11, MAX_NAME + 1),
@@ -169,12 +169,12 @@ fn values_out_of_range_are_errors() {
         assert_eq!(value(&bench), ProtocolError::Value(0x22));
     }
     assert_eq!(value(b"\x01\0\0\0\x0aHTTP/1.1\0\x01"), ProtocolError::Magic);
-    assert_eq!(value(b"\x02\0\0\0\x03\0\x01\xff"), ProtocolError::Words);
-    assert_eq!(value(b"\x11\0\0\0\x01\xff"), ProtocolError::Words);
+    assert_eq!(value(b"\x02\0\0\0\x03\0\x01\xff"), ProtocolError::Utf8);
+    assert_eq!(value(b"\x11\0\0\0\x01\xff"), ProtocolError::Utf8);
     // Codes of a later version are no error.
     let later = Frame::Error {
         code: ErrorCode::Unknown(999),
-        words: String::new(),
+        message: String::new(),
     };
     assert_eq!(decode(&wire(&later)), Ok(Some(later)));
 }
@@ -186,16 +186,16 @@ fn a_later_greeting_is_understood_as_far_as_its_version() {
 }
 
 #[test]
-fn long_words_are_cut_between_characters() {
-    let words = "\u{e9}".repeat(MAX_WORDS);
+fn long_messages_are_cut_between_characters() {
+    let message = "\u{e9}".repeat(MAX_MESSAGE);
     let long = Frame::Error {
         code: ErrorCode::Disk,
-        words,
+        message,
     };
-    let Ok(Some(Frame::Error { words, .. })) = decode(&wire(&long)) else {
+    let Ok(Some(Frame::Error { message, .. })) = decode(&wire(&long)) else {
         panic!("no error frame");
     };
-    assert_eq!(words, "\u{e9}".repeat(MAX_WORDS / 2));
+    assert_eq!(message, "\u{e9}".repeat(MAX_MESSAGE / 2));
 }
 
 #[test]
@@ -274,9 +274,9 @@ fn names_lead_nowhere_else() {
 
 #[test]
 fn a_message_about_an_invisible_character_shows_it() {
-    let said = Name::parse("exe\u{202e}gpj.").unwrap_err().to_string();
+    let message = Name::parse("exe\u{202e}gpj.").unwrap_err().to_string();
     assert_eq!(
-        said,
+        message,
         r#"the name "exe\u{202e}gpj." has an invisible character in it: U+202E"#
     );
 }

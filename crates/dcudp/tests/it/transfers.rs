@@ -119,7 +119,7 @@ async fn a_resumed_get_goes_on_too() {
 }
 
 #[tokio::test]
-async fn another_file_is_replaced_only_when_that_was_said() {
+async fn another_file_is_replaced_only_when_requested() {
     let (here, there) = (folder(), folder());
     let (path, target) = (here.path().join("f"), there.path().join("f"));
     let mut client = client_of(files(there.path())).await;

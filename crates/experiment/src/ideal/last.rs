@@ -119,7 +119,7 @@ mod tests {
     use super::*;
 
     /// Times of 5, 4, 3, ... in turn; which sizes were simulated.
-    fn asked(sizes: &[u64], time: impl Fn(u64) -> u64) -> Vec<u64> {
+    fn simulated_sizes(sizes: &[u64], time: impl Fn(u64) -> u64) -> Vec<u64> {
         let (mut last, mut simulated) = (Last::default(), Vec::new());
         for &bytes in sizes {
             let found = last.time(bytes, 1_000, |bytes| {
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn what_lies_on_a_line_is_not_simulated() {
         let sizes: Vec<u64> = (1_100..2_000).step_by(50).collect();
-        let simulated = asked(&sizes, |bytes| 7_000 + 800 * bytes);
+        let simulated = simulated_sizes(&sizes, |bytes| 7_000 + 800 * bytes);
         assert_eq!(
             simulated,
             [1_100, 1_150, 1_001, 2_000],
@@ -145,21 +145,21 @@ mod tests {
     #[test]
     fn a_bend_is_found() {
         let sizes: Vec<u64> = (1..=1_000).collect();
-        let simulated = asked(&sizes, |bytes| 800 * bytes.max(500));
+        let simulated = simulated_sizes(&sizes, |bytes| 800 * bytes.max(500));
         assert!(simulated.len() < 510, "{} simulated", simulated.len());
     }
 
     #[test]
     fn a_step_makes_no_line() {
         let sizes: Vec<u64> = (1..=1_000).step_by(37).collect();
-        asked(&sizes, |bytes| {
+        simulated_sizes(&sizes, |bytes| {
             800 * bytes + if bytes > 400 { 1_000_000 } else { 0 }
         });
     }
 
     #[test]
     fn numbers_of_packets_are_apart() {
-        let simulated = asked(&[1_000, 1_001, 2_000, 2_001], |bytes| {
+        let simulated = simulated_sizes(&[1_000, 1_001, 2_000, 2_001], |bytes| {
             bytes * bytes.div_ceil(1_000)
         });
         assert_eq!(simulated, [1_000, 1_001, 2_000, 2_001]);

@@ -21,7 +21,7 @@ pub(super) struct Profile {
 
 /// More profiles than these between two switches become one that beats them all. No real network
 /// has as many, and the number could grow with 2 to the number of links.
-const MOST: usize = 32;
+const MAX_PROFILES: usize = 32;
 
 /// The profiles between the switches of a layout, found from one switch at a time.
 pub(super) struct Profiles {
@@ -71,10 +71,10 @@ impl Profiles {
         let hops = self.between(first, last).first()?.rates.len();
         let links = || self.links.iter().flatten();
         let fastest = links().map(|(_, rate, _)| *rate).max()?;
-        let least = links().map(|(.., delay)| *delay).min()?;
+        let min = links().map(|(.., delay)| *delay).min()?;
         Some(Profile {
             rates: vec![fastest; hops],
-            delay: Span::from_ps(least.as_ps().saturating_mul(hops as u64)),
+            delay: Span::from_ps(min.as_ps().saturating_mul(hops as u64)),
         })
     }
 
@@ -161,7 +161,7 @@ fn add(set: &mut Vec<Profile>, new: Profile) {
     }
     set.retain(|one| !new.beats(one));
     set.push(new);
-    if set.len() > MOST {
+    if set.len() > MAX_PROFILES {
         let mut best = set[0].clone();
         for one in &set[1..] {
             best.delay = best.delay.min(one.delay);

@@ -21,7 +21,7 @@ use incastle_workload::{Alone, Journal, Stack};
 const SHORT: u64 = 32_768;
 
 /// The maximum number of packets in a period; odd rates, which would need more, have no tail.
-const LONGEST_PERIOD: u64 = 64;
+const MAX_PERIOD: u64 = 64;
 
 /// Round trips without a pause that count as the tail.
 const ROUND_TRIPS: u64 = 3;
@@ -31,7 +31,7 @@ const SLICE: u64 = 4_096;
 
 /// A flow that is not steady after this number of checks (a window below the path's bandwidth-delay product, say)
 /// has no tail.
-const MOST_LOOKS: u32 = 256;
+const MAX_CHECKS: u32 = 256;
 
 /// The tail of the flows of a class.
 #[derive(Debug, Clone, Copy, Default)]
@@ -111,7 +111,7 @@ impl Period {
             let rate = u128::from(rate.bits_per_second());
             let time = u128::from(wire) * 8_000_000_000_000;
             let own = u64::try_from(rate / gcd(rate, time)).ok()?;
-            packets = lcm(packets, own).filter(|packets| *packets <= LONGEST_PERIOD)?;
+            packets = lcm(packets, own).filter(|packets| *packets <= MAX_PERIOD)?;
         }
         let own = path.rates().next()?;
         Some(Self {
@@ -155,7 +155,7 @@ fn observe(alone: &Alone, path: &PathCopy, period: Period, busy: Span) -> Result
     let journal = Journal::default();
     let mut simulation = Simulation::new(path.network(), Deliveries::default());
     simulation.add_application(alone.application(Size::Unlimited, path.paths(), &journal));
-    for _ in 0..MOST_LOOKS {
+    for _ in 0..MAX_CHECKS {
         let status = simulation.run(Time::NEVER, SLICE)?;
         if let Some(from) = steady_from(&simulation.probe().0, period, busy) {
             return Ok(Tail::Periodic {

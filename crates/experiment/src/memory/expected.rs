@@ -104,13 +104,17 @@ struct Offer {
 
 impl Offer {
     fn of(group: &Group, scenario: &Scenario) -> Self {
-        let around = Around::new(group, scenario);
-        let (flows, transfers, bytes) = around.work(group);
+        let bounds = Bounds::new(group, scenario);
+        let Work {
+            flows,
+            transfers,
+            bytes,
+        } = bounds.work(group);
         let payload = group.transport.payload().count().max(1) as f64;
-        let bytes = bytes.min(around.carried);
+        let bytes = bytes.min(bounds.carried);
         // A transfer has one packet at least.
         let packets = (bytes / payload).max(transfers);
-        let milliseconds = around.seconds * 1e3 * around.receivers;
+        let milliseconds = bounds.seconds * 1e3 * bounds.receivers;
         Self {
             flows,
             transfers,
@@ -120,8 +124,15 @@ impl Offer {
     }
 }
 
+/// The expected work of a group.
+struct Work {
+    flows: f64,
+    transfers: f64,
+    bytes: f64,
+}
+
 /// The bounds of a group's work.
-struct Around {
+struct Bounds {
     /// Its duration.
     seconds: f64,
     senders: f64,
@@ -131,10 +142,10 @@ struct Around {
     capacity: f64,
     carried: f64,
     /// Whether each response is stored.
-    answers: bool,
+    responses: bool,
 }
 
-impl Around {
+impl Bounds {
     fn new(group: &Group, scenario: &Scenario) -> Self {
         let (root, layout) = (scenario.tables(), scenario.layout());
         let hosts = GroupHosts::of(group, layout);
@@ -151,44 +162,52 @@ impl Around {
             pairs: hosts.pairs(group).len() as f64,
             capacity,
             carried: capacity * seconds,
-            answers: root.measure.responses,
+            responses: root.measure.responses,
         }
     }
 
-    /// Flows, transfers and bytes of a group.
-    fn work(&self, group: &Group) -> (f64, f64, f64) {
+    /// A group's flows, transfers and bytes.
+    fn work(&self, group: &Group) -> Work {
         let pairs = self.pairs;
         let payload = group.transport.payload();
+        let streams = |bytes| Work {
+            flows: pairs,
+            transfers: 0.0,
+            bytes,
+        };
         let sized = |size: &Size| match size {
-            Size::Unlimited => (pairs, 0.0, f64::INFINITY),
-            Size::Of(bytes) => (pairs, pairs, pairs * bytes.count() as f64),
+            Size::Unlimited => streams(f64::INFINITY),
+            Size::Of(bytes) => Work {
+                transfers: pairs,
+                ..streams(pairs * bytes.count() as f64)
+            },
         };
         let of_rate = |rate, mean: f64, each: f64| {
             let arrivals = rate * self.seconds;
-            (arrivals * each, arrivals * each, arrivals * mean)
+            Work {
+                flows: arrivals * each,
+                transfers: arrivals * each,
+                bytes: arrivals * mean,
+            }
         };
         match &group.workload {
             Workload::Bulk(bulk) => sized(&bulk.size),
             Workload::Permutation(permutation) => sized(&permutation.size),
             Workload::Cbr(cbr) => {
                 let bytes = cbr.rate.bytes_per_second_lossy() * self.seconds * pairs;
-                (pairs, 0.0, bytes * padding(cbr.message, payload))
+                streams(bytes * padding(cbr.message, payload))
             }
             Workload::OnOff(one) => {
                 let (on, off) = (one.on.as_secs_lossy(), one.off.as_secs_lossy());
                 let bytes = one.rate.bytes_per_second_lossy() * self.seconds * pairs;
-                (
-                    pairs,
-                    0.0,
-                    bytes * on / (on + off) * padding(one.message, payload),
-                )
+                streams(bytes * on / (on + off) * padding(one.message, payload))
             }
             Workload::PoissonDatagrams(one) => {
                 let offered = match (one.datagram_rate, one.load) {
                     (Some(arrivals), _) => arrivals * payload.count() as f64,
                     (None, load) => load.unwrap_or(1.0) * self.capacity,
                 };
-                (pairs, 0.0, offered * self.seconds)
+                streams(offered * self.seconds)
             }
             Workload::Poisson(one) => {
                 let mean = one.sizes.mean();
@@ -207,7 +226,11 @@ impl Around {
             Workload::FlowList(list) => {
                 let all = list.transfers.list();
                 let bytes: u64 = all.iter().map(|one| one.bytes.count()).sum();
-                (all.len() as f64, all.len() as f64, bytes as f64)
+                Work {
+                    flows: all.len() as f64,
+                    transfers: all.len() as f64,
+                    bytes: bytes as f64,
+                }
             }
             Workload::BarrierIncast(_)
             | Workload::Query(_)
@@ -217,12 +240,12 @@ impl Around {
     }
 
     /// The same for workloads that continue after an arrival.
-    fn closed_loop(&self, workload: &Workload) -> (f64, f64, f64) {
+    fn closed_loop(&self, workload: &Workload) -> Work {
         match workload {
             Workload::BarrierIncast(one) => {
                 let think = one.think_time.as_secs_lossy();
                 self.rounds(
-                    self.answer(one.sru, one.total_size),
+                    self.response_bytes(one.sru, one.total_size),
                     think,
                     one.rounds,
                     None,
@@ -231,7 +254,7 @@ impl Around {
             Workload::AllToAll(one) => {
                 let think = one.think_time.as_secs_lossy();
                 self.rounds(
-                    self.answer(one.response_size, one.total_size),
+                    self.response_bytes(one.response_size, one.total_size),
                     think,
                     one.rounds,
                     None,
@@ -241,7 +264,7 @@ impl Around {
                 let unit = one.response_size.unwrap_or(Query::UNIT);
                 let think = one.think_time.as_secs_lossy();
                 self.rounds(
-                    self.answer(Some(unit), one.total_size),
+                    self.response_bytes(Some(unit), one.total_size),
                     think,
                     one.rounds,
                     one.rate,
@@ -251,20 +274,28 @@ impl Around {
                 let size = all.size.count() as f64;
                 let parts = all.parts(self.senders as usize) as f64;
                 let steps = 2.0 * self.senders * parts;
-                let most = self.most_rounds(
+                let rounds = self.max_rounds(
                     2.0 * size * self.senders,
                     all.think_time.as_secs_lossy(),
                     all.rounds,
                 );
-                let kept = if self.answers { most * steps } else { most };
-                (self.pairs, kept, most * 2.0 * size * self.senders)
+                let kept = if self.responses {
+                    rounds * steps
+                } else {
+                    rounds
+                };
+                Work {
+                    flows: self.pairs,
+                    transfers: kept,
+                    bytes: rounds * 2.0 * size * self.senders,
+                }
             }
-            _ => unreachable!("the others know beforehand what they send"),
+            _ => unreachable!("the transfers of other workloads are known beforehand"),
         }
     }
 
     /// Application bytes of one server's response.
-    fn answer(&self, unit: Option<Bytes>, total: Option<Bytes>) -> f64 {
+    fn response_bytes(&self, unit: Option<Bytes>, total: Option<Bytes>) -> f64 {
         let servers = (self.pairs / self.receivers).max(1.0);
         match (unit, total) {
             (_, Some(total)) => total.count() as f64 / servers,
@@ -273,23 +304,21 @@ impl Around {
     }
 
     /// Requests of all clients, each with its responses, in rounds or at a rate per client.
-    fn rounds(
-        &self,
-        answer: f64,
-        think: f64,
-        rounds: Rounds,
-        rate: Option<f64>,
-    ) -> (f64, f64, f64) {
-        let bytes = answer * self.pairs;
-        let mut most = self.most_rounds(bytes, think, rounds);
+    fn rounds(&self, response_bytes: f64, think: f64, rounds: Rounds, rate: Option<f64>) -> Work {
+        let bytes = response_bytes * self.pairs;
+        let mut rounds = self.max_rounds(bytes, think, rounds);
         if let Some(rate) = rate {
-            most = most.min(rate * self.seconds);
+            rounds = rounds.min(rate * self.seconds);
         }
-        let answers = if self.answers { self.pairs } else { 0.0 };
-        (self.pairs, most * (answers + self.receivers), most * bytes)
+        let responses = if self.responses { self.pairs } else { 0.0 };
+        Work {
+            flows: self.pairs,
+            transfers: rounds * (responses + self.receivers),
+            bytes: rounds * bytes,
+        }
     }
 
-    fn most_rounds(&self, bytes: f64, think: f64, rounds: Rounds) -> f64 {
+    fn max_rounds(&self, bytes: f64, think: f64, rounds: Rounds) -> f64 {
         let by_time = self.seconds / (bytes / self.capacity + think);
         match rounds {
             Rounds::Unlimited => by_time,

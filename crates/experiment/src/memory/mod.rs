@@ -61,7 +61,7 @@ impl Kept {
         }
     }
 
-    const fn words(self) -> &'static str {
+    const fn description(self) -> &'static str {
         match self {
             Self::Hosts => "hosts",
             Self::Flows => "flows",
@@ -165,7 +165,11 @@ impl fmt::Display for Memory {
         for (place, item) in self.largest().into_iter().enumerate() {
             let separator = if place == 0 { "" } else { ", " };
             let (size, count) = (Size(item.bytes), Grouped(item.count));
-            write!(f, "{separator}{size} for {count} {}", item.kept.words())?;
+            write!(
+                f,
+                "{separator}{size} for {count} {}",
+                item.kept.description()
+            )?;
         }
         Ok(())
     }

@@ -8,9 +8,9 @@ use incastle_units::Time;
 use crate::output::{Column, Table};
 
 /// The setting of a sampling, if it is on.
-pub(super) fn asked<T>(sampling: &Sampling<T>) -> Option<&T> {
+pub(super) fn sampled<T>(sampling: &Sampling<T>) -> Option<&T> {
     match sampling {
-        Sampling::On(asked) => Some(asked),
+        Sampling::On(sampled) => Some(sampled),
         Sampling::Off => None,
     }
 }

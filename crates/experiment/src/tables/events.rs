@@ -12,14 +12,14 @@ use incastle_engine::probe::{EventKind, QueueSeen, RecordedEvent, Transit};
 use incastle_queueing::DropCause;
 use incastle_units::{Amount, Bytes, Rate, Span};
 
-use super::columns::{asked, real, table, text, whole};
+use super::columns::{real, sampled, table, text, whole};
 use super::ports::names;
 use crate::output::Table;
 use crate::record::Record;
 use crate::record::flows::Flows;
 
 /// The fields of an event besides time, endpoint and packet; NaN where there is none.
-struct Said {
+struct EventFields {
     event: &'static str,
     port: Option<PortIndex>,
     queue: Option<QueueSeen>,
@@ -35,7 +35,7 @@ struct Said {
     cause: &'static str,
 }
 
-impl Said {
+impl EventFields {
     fn only(event: &'static str) -> Self {
         Self {
             event,
@@ -55,12 +55,12 @@ impl Said {
     }
 
     fn of(event: &RecordedEvent) -> Self {
-        let mut said = Self::about(&event.kind);
+        let mut fields = Self::about(&event.kind);
         if let Some(packet) = &event.packet {
-            said.seq = packet.seq.map_or(f64::NAN, |seq| seq as f64);
-            said.bytes = f64::from(packet.payload);
+            fields.seq = packet.seq.map_or(f64::NAN, |seq| seq as f64);
+            fields.bytes = f64::from(packet.payload);
         }
-        said
+        fields
     }
 
     fn about(kind: &EventKind) -> Self {
@@ -172,16 +172,16 @@ const fn of_drop(cause: DropCause) -> &'static str {
 }
 
 /// A row: an event with its fields.
-type Row<'a> = (&'a RecordedEvent, Said);
+type Row<'a> = (&'a RecordedEvent, EventFields);
 
 /// The table.
 pub(super) fn events(record: &Record<'_>) -> Option<Table> {
-    asked(&record.measure().events)?;
+    sampled(&record.measure().events)?;
     let flows = &record.flows;
     let rows = record.recorder.record.events.iter();
-    let rows: Vec<Row<'_>> = rows.map(|event| (event, Said::of(event))).collect();
+    let rows: Vec<Row<'_>> = rows.map(|event| (event, EventFields::of(event))).collect();
     let rows = rows.as_slice();
-    let mut words = Words::default();
+    let mut interner = Interner::default();
     let names = names(record);
     let mut columns = vec![
         ("time_s", real(rows, |row| row.0.at.as_secs_lossy())),
@@ -189,8 +189,8 @@ pub(super) fn events(record: &Record<'_>) -> Option<Table> {
             "flow",
             whole(rows, |row| flows.number(row.0.endpoint.flow())),
         ),
-        ("end", words.column(rows, |row| end(row.0, flows))),
-        ("event", words.column(rows, |row| row.1.event)),
+        ("end", interner.column(rows, |row| end(row.0, flows))),
+        ("event", interner.column(rows, |row| row.1.event)),
         (
             "packet",
             real(rows, |row| {
@@ -199,7 +199,7 @@ pub(super) fn events(record: &Record<'_>) -> Option<Table> {
         ),
         (
             "kind",
-            words.column(rows, |row| row.0.packet.map_or("", |packet| packet.kind)),
+            interner.column(rows, |row| row.0.packet.map_or("", |packet| packet.kind)),
         ),
     ];
     let nowhere: Arc<str> = Arc::from("");
@@ -222,7 +222,7 @@ pub(super) fn events(record: &Record<'_>) -> Option<Table> {
     ]);
     columns.extend(of_queue(rows));
     columns.extend(of_control(rows));
-    columns.push(("cause", words.column(rows, |row| row.1.cause)));
+    columns.push(("cause", interner.column(rows, |row| row.1.cause)));
     Some(table("events", columns))
 }
 
@@ -297,9 +297,9 @@ fn of_control(rows: &[Row<'_>]) -> Columns {
 
 /// Strings that rows share.
 #[derive(Default)]
-struct Words(BTreeMap<&'static str, Arc<str>>);
+struct Interner(BTreeMap<&'static str, Arc<str>>);
 
-impl Words {
+impl Interner {
     fn column<R>(
         &mut self,
         rows: &[R],

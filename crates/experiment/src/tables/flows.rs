@@ -69,10 +69,10 @@ pub(super) fn flows(record: &Record<'_>) -> Table {
 
 /// The data that chosen flows delivered, in each bin with arrivals.
 pub(super) fn throughput(record: &Record<'_>) -> Option<Table> {
-    let Sampling::On(asked) = &record.measure().throughput else {
+    let Sampling::On(sampled) = &record.measure().throughput else {
         return None;
     };
-    let every_s = asked.every.as_secs_lossy();
+    let every_s = sampled.every.as_secs_lossy();
     let flows = &record.flows;
     let (mut times, mut numbers, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
     for note in flows.notes() {
@@ -80,7 +80,7 @@ pub(super) fn throughput(record: &Record<'_>) -> Option<Table> {
             continue;
         };
         let row = flows.row(note.flow);
-        if !asked.flows.contains(&row.name()) {
+        if !sampled.flows.contains(&row.name()) {
             continue;
         }
         for bin in series.bins() {
@@ -101,11 +101,11 @@ pub(super) fn throughput(record: &Record<'_>) -> Option<Table> {
 
 /// The control state of watched flows.
 pub(super) fn windows(record: &Record<'_>) -> Option<Table> {
-    let Sampling::On(asked) = &record.measure().window else {
+    let Sampling::On(sampled) = &record.measure().window else {
         return None;
     };
     let flows = &record.flows;
-    let chosen = |name: &Name| asked.flows.contains(name);
+    let chosen = |name: &Name| sampled.flows.contains(name);
     let samples = &record.recorder.windows;
     let rows: Vec<&WindowSample> = flows.chosen(samples, |row| row.flow, chosen);
     let rows = &rows;

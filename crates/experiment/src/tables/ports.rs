@@ -6,7 +6,7 @@ use incastle_engine::core::{HostIndex, Node, PortIndex, SwitchIndex};
 use incastle_engine::probe::HOST_BIN;
 use incastle_units::{Bytes, Rate, Span, Time};
 
-use super::columns::{asked, real, table, text, whole};
+use super::columns::{real, sampled, table, text, whole};
 use crate::output::{Column, Table};
 use crate::record::{Interval, Record};
 
@@ -160,7 +160,7 @@ pub(super) fn names(record: &Record<'_>) -> Vec<Arc<str>> {
 
 /// The lengths of queues at regular instants.
 pub(super) fn queue_samples(record: &Record<'_>) -> Option<Table> {
-    asked(&record.measure().queue)?;
+    sampled(&record.measure().queue)?;
     let rows = &record.recorder.queue_samples;
     let names = names(record);
     Some(table(
@@ -179,7 +179,7 @@ pub(super) fn queue_samples(record: &Record<'_>) -> Option<Table> {
 
 /// The bytes that switches stored at regular instants, in all and at each port that stored any.
 pub(super) fn buffer_occupancy(record: &Record<'_>) -> Option<Table> {
-    asked(&record.measure().buffer_occupancy)?;
+    sampled(&record.measure().buffer_occupancy)?;
     let rows = &record.recorder.memory_samples;
     let ports = names(record);
     let switches: Vec<Arc<str>> = (0..record.network.switch_count())

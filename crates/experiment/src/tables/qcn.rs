@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use incastle_engine::probe::{CongestionSample, RateSample};
 
-use super::columns::{asked, real, table, text, whole};
+use super::columns::{real, sampled, table, text, whole};
 use super::ports::names;
 use crate::output::Table;
 use crate::record::Record;
 
 /// The rates of chosen flows at their senders.
 pub(super) fn rates(record: &Record<'_>) -> Option<Table> {
-    let asked = asked(&record.measure().qcn)?;
+    let sampled = sampled(&record.measure().qcn)?;
     let flows = &record.flows;
     let chosen = |sample: &&RateSample| {
         let row = flows.row(sample.flow);
-        sample.side == row.note.sender && asked.flows.contains(&row.name())
+        sample.side == row.note.sender && sampled.flows.contains(&row.name())
     };
     let rows: Vec<&RateSample> = record.recorder.rates.iter().filter(chosen).collect();
     let bits = |rate: incastle_units::Rate| rate.bits_per_second() as f64;
@@ -41,12 +41,12 @@ pub(super) fn rates(record: &Record<'_>) -> Option<Table> {
 
 /// The samplings of chosen ports; without feedback (psi 0) there is no notification.
 pub(super) fn cnms(record: &Record<'_>) -> Option<Table> {
-    let asked = asked(&record.measure().qcn)?;
+    let sampled = sampled(&record.measure().qcn)?;
     let (flows, names) = (&record.flows, names(record));
-    let all = asked.ports.iter().any(|port| port == "all");
+    let all = sampled.ports.iter().any(|port| port == "all");
     let is_chosen: Vec<bool> = names
         .iter()
-        .map(|name| all || asked.ports.iter().any(|port| **port == **name))
+        .map(|name| all || sampled.ports.iter().any(|port| **port == **name))
         .collect();
     let samples = record.recorder.samples.iter();
     let rows: Vec<&CongestionSample> = samples

@@ -6,7 +6,7 @@ use incastle_congestion::TransmissionMode;
 use incastle_engine::flow::UdtCounters;
 use incastle_units::{Rate, Span};
 
-use super::columns::{asked, real, table, text, whole};
+use super::columns::{real, sampled, table, text, whole};
 use crate::output::Table;
 use crate::record::Record;
 use crate::record::flows::FlowRow;
@@ -77,9 +77,9 @@ fn of_connections(rows: &[Connection<'_>]) -> Table {
 
 /// The modes of chosen flows.
 pub(super) fn dcudp_modes(record: &Record<'_>) -> Option<Table> {
-    let asked = asked(&record.measure().dcudp)?;
+    let sampled = sampled(&record.measure().dcudp)?;
     let (recorder, flows) = (&record.recorder, &record.flows);
-    let chosen = |name: &Name| asked.flows.contains(name);
+    let chosen = |name: &Name| sampled.flows.contains(name);
     let [udp, congestion] = ["udp", "congestion"].map(Arc::<str>::from);
     let word = |mode| match mode {
         TransmissionMode::Udp => Arc::clone(&udp),
@@ -98,9 +98,9 @@ pub(super) fn dcudp_modes(record: &Record<'_>) -> Option<Table> {
 
 /// The rates of chosen flows.
 pub(super) fn dcudp_rates(record: &Record<'_>) -> Option<Table> {
-    let asked = asked(&record.measure().dcudp)?;
+    let sampled = sampled(&record.measure().dcudp)?;
     let (recorder, flows) = (&record.recorder, &record.flows);
-    let chosen = |name: &Name| asked.flows.contains(name);
+    let chosen = |name: &Name| sampled.flows.contains(name);
     let samples = flows.chosen(&recorder.dcudp_rates, |row| row.flow, chosen);
     let groups = &record.scenario.tables().flows;
     let packets = |rate: Option<Rate>, flow| {

@@ -17,6 +17,17 @@ pub(crate) use texts::{
     ONE_FLOW, STAR, assert_near, leaf_spine, mixed, parse, scenario, star_with,
 };
 
+/// Groups for [`STAR`]: one flow of one segment.
+pub(crate) const ONE_SEGMENT: &str = r#"
+[flows.one]
+workload = "bulk"
+from = "sender:0"
+to = "receiver"
+size = "1460 B"
+start = "1 ms"
+start_spread = "0 s"
+"#;
+
 /// An overseer that never stops the run.
 struct Unattended;
 

@@ -1,7 +1,7 @@
 //! Deadlines from the scenario to the controller and back into the tables; and the algorithms and
 //! markers of DT-CWA and D2TCP, chosen by their words.
 
-use crate::common::{STAR, real, result, scenario, text, whole};
+use crate::common::{ONE_SEGMENT, STAR, real, result, scenario, text, whole};
 const INCAST: &str = r#"
 [run]
 duration = "40 ms"
@@ -139,16 +139,6 @@ fn d2tcp_without_deadlines_is_dctcp_and_with_them_is_not() {
     ];
     assert_eq!(digest(&bounded), digest(&[finite]), "alpha^1");
 }
-
-const ONE_SEGMENT: &str = r#"
-[flows.one]
-workload = "bulk"
-from = "sender:0"
-to = "receiver"
-size = "1460 B"
-start = "1 ms"
-start_spread = "0 s"
-"#;
 
 /// The instants of the deadlines, and how many were met and missed.
 fn outcome(flows: &str, sets: &[(&str, &str)]) -> (Vec<f64>, u64, u64) {

@@ -35,7 +35,7 @@ slowdown = true
 "#;
 
 /// A column of `links` for both directions between two nodes.
-fn both(output: &Output, (a, b): (&str, &str), column: &str) -> [u64; 2] {
+fn both(output: &Output, a: &str, b: &str, column: &str) -> [u64; 2] {
     let names = text(output, "links", "port");
     let values = whole(output, "links", column);
     [format!("{a}->{b}"), format!("{b}->{a}")].map(|port| {
@@ -63,9 +63,9 @@ fn run(sets: &[(&str, String)]) -> Output {
 fn a_link_that_is_down_from_the_start_carries_nothing() {
     for (leaf, spine) in [("leaf:0", "spine:0"), ("leaf:1", "spine:1")] {
         let output = run(&down(&format!("['{leaf}', '{spine}']"), "0 s"));
-        assert_eq!(both(&output, (leaf, spine), "packets"), [0, 0]);
+        assert_eq!(both(&output, leaf, spine, "packets"), [0, 0]);
         // No packet was sent to it either: routes avoid it from the beginning.
-        assert_eq!(both(&output, (leaf, spine), "drops"), [0, 0]);
+        assert_eq!(both(&output, leaf, spine, "drops"), [0, 0]);
         assert_eq!(
             (output.totals.failure_drops, output.totals.transfers),
             (0, 8)
@@ -90,7 +90,7 @@ fn what_a_failure_costs_is_counted_at_its_ports() {
     let output = run(&down("['leaf:0', 'spine:0']", "3 ms"));
     let totals = &output.totals;
     assert_eq!(totals.transfers, 8, "all go around");
-    let [up, back] = both(&output, ("leaf:0", "spine:0"), "drops");
+    let [up, back] = both(&output, "leaf:0", "spine:0", "drops");
     assert!(totals.failure_drops > 0 && totals.failure_drops <= up + back);
     assert!(totals.drops >= totals.failure_drops);
     // Routes that converge later lose more.

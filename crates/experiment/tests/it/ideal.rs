@@ -147,20 +147,20 @@ rate = 100
     );
     let kinds = text(&output, "transfers", "kind");
     let slowdowns = real(&output, "transfers", "slowdown");
-    let mut answers = Vec::new();
+    let mut of_responses = Vec::new();
     for (kind, slowdown) in kinds.iter().zip(slowdowns) {
         if kind == "round" {
             assert!(slowdown.is_nan(), "a round has no ideal time");
         } else {
-            answers.push(slowdown);
+            of_responses.push(slowdown);
         }
     }
     // The first waits for the handshake; two queries may meet.
-    assert!(answers[0] > 1.3, "{}", answers[0]);
-    let ideal = answers[1..]
+    assert!(of_responses[0] > 1.3, "{}", of_responses[0]);
+    let ideal = of_responses[1..]
         .iter()
         .filter(|slowdown| (*slowdown - 1.0).abs() < 1e-9);
-    assert!(ideal.count() + 5 > answers.len(), "{answers:?}");
+    assert!(ideal.count() + 5 > of_responses.len(), "{of_responses:?}");
 }
 
 #[test]

@@ -78,13 +78,13 @@ fn a_request_adds_its_way_out() {
     let output = result(&format!("{STAR}{query}"), &[("run.duration", "1 s")]);
     let kinds = text(&output, "transfers", "kind");
     let ideals = real(&output, "transfers", "ideal_fct_s");
-    let answer = kinds
+    let response = kinds
         .iter()
         .position(|kind| kind == "response")
-        .expect("an answer");
+        .expect("a response");
     // The response takes 74 us. The request is 1500 B and 580 B back to back: 12 + 12 us for the first, 4.64 us
     // for the second at the second link, and 50 us of delay.
-    assert_near(ideals[answer], 74e-6 + 78.64e-6, 1e-15);
+    assert_near(ideals[response], 74e-6 + 78.64e-6, 1e-15);
     let round = kinds
         .iter()
         .position(|kind| kind == "round")
@@ -229,7 +229,7 @@ fn scenario() -> impl Strategy<Value = String> {
             }
             let transport = TRANSPORTS[transport];
             let requests = format!(
-                "[flows.asked]\nworkload = 'query'\nfrom = '{from}'\nto = '{to}'\nrate = 2000\n\
+                "[flows.query]\nworkload = 'query'\nfrom = '{from}'\nto = '{to}'\nrate = 2000\n\
                  request = '300 B'\nresponse_size = '7 KB'\ncount = 1\n\
                  [flows.barrier]\nworkload = 'barrier-incast'\nfrom = '{from}'\nto = '{to}'\nsru = '5 KB'\n\
                  count = 1\nthink_time = '100 us'\n"

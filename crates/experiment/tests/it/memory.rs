@@ -62,7 +62,7 @@ fn the_ports_of_a_shared_memory_never_hold_more_than_it_has() {
     // 540 samples, 37 us apart, until 20 ms.
     assert_eq!(all.clone().count(), 540);
     assert_near(all.peek().expect("samples").0, 37e-6, 1e-12);
-    let mut most = 0.0_f64;
+    let mut max = 0.0_f64;
     for (time, _, bytes, capacity) in all {
         let at = |row: &&(f64, String, f64, f64)| row.1 != "all" && (row.0 - time).abs() <= 0.0;
         let sum: f64 = rows.iter().filter(at).map(|row| row.2).sum();
@@ -73,9 +73,9 @@ fn the_ports_of_a_shared_memory_never_hold_more_than_it_has() {
             // alpha times what is free, in whole bytes.
             assert_near(*limit, (0.21 * (4e6 - bytes)).floor(), 1.0);
         }
-        most = most.max(*bytes);
+        max = max.max(*bytes);
     }
-    assert!(output.totals.max_memory_bytes as f64 >= most);
+    assert!(output.totals.max_memory_bytes as f64 >= max);
 }
 
 /// At admission a port stays within alpha times the free memory. A single port gets alpha / (1 + alpha) of the

@@ -77,10 +77,10 @@ fn what_is_measured_is_what_was_asked_for() {
     assert_eq!(with.digest, without.digest);
     assert!(table_names(&with).ends_with(&["rates", "cnms"]));
     assert!(!table_names(&without).contains(&"rates"));
-    let asked = "{ flows = 'sources:2', ports = 'switch->sender:0' }";
+    let sampled = "{ flows = 'sources:2', ports = 'switch->sender:0' }";
     let some = result(
         &sources("[switch.qcn]\n"),
-        &[("measure.qcn", asked), LONGER],
+        &[("measure.qcn", sampled), LONGER],
     );
     let flows = whole(&some, "rates", "flow");
     assert!(!flows.is_empty() && flows.iter().all(|flow| *flow == 2));

@@ -76,20 +76,26 @@ fn queries_in_open_loop_overlap() {
     assert_eq!(by_server.len(), 4);
     for (query, &(_, started, completed, bytes)) in rounds.iter().enumerate() {
         // Each server responds in the order of its requests; a query lasts until the last response.
-        let answers: Vec<_> = by_server.values().map(|answers| answers[query]).collect();
-        let last = answers.iter().map(|(_, at)| *at).fold(0.0, f64::max);
+        let responses: Vec<_> = by_server
+            .values()
+            .map(|responses| responses[query])
+            .collect();
+        let last = responses.iter().map(|(_, at)| *at).fold(0.0, f64::max);
         assert!(
-            answers
+            responses
                 .iter()
-                .all(|(asked, _)| (asked - started).abs() <= 0.0)
+                .all(|(requested, _)| (requested - started).abs() <= 0.0)
         );
         assert_near(completed, last, 0.0);
         assert_eq!(bytes, 100_000);
     }
-    for answers in by_server.values() {
-        assert!(answers.windows(2).all(|pair| pair[0].1 <= pair[1].1));
+    for responses in by_server.values() {
+        assert!(responses.windows(2).all(|pair| pair[0].1 <= pair[1].1));
     }
-    assert!(rounds.iter().all(|round| round.2 < 1.0), "all are answered");
+    assert!(
+        rounds.iter().all(|round| round.2 < 1.0),
+        "all have responses"
+    );
     assert_eq!(output.totals.flows, 4, "connections persist");
 }
 
@@ -287,8 +293,8 @@ fn queries_have_deadlines() {
         assert_near(deadline - started[round], 500e-6, 1e-12);
     }
     let totals = output.totals;
-    let answers = 4 * started.len() as u64;
-    assert_eq!(totals.met_deadlines + totals.missed_deadlines, answers);
+    let responses = 4 * started.len() as u64;
+    assert_eq!(totals.met_deadlines + totals.missed_deadlines, responses);
     assert!(totals.missed_deadlines >= started.len() as u64);
     let without = [sets[0], sets[1], sets[3], sets[4]];
     let without = result(&star(QUERY), &without);

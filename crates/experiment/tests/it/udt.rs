@@ -75,17 +75,17 @@ fn modes_and_rates_are_measured_where_asked() {
     );
     // Rates of the law under congestion alone: Rate_data is never above Rate_max.
     let data = real(&output, "dcudp_rates", "data_packets_s");
-    let most = real(&output, "dcudp_rates", "max_packets_s");
+    let max = real(&output, "dcudp_rates", "max_packets_s");
     assert!(
         whole(&output, "dcudp_rates", "flow")
             .iter()
             .all(|flow| *flow == 0)
     );
-    assert!(most.iter().any(|rate| rate.is_nan()) && most.iter().any(|rate| !rate.is_nan()));
+    assert!(max.iter().any(|rate| rate.is_nan()) && max.iter().any(|rate| !rate.is_nan()));
     assert!(
         data.iter()
-            .zip(&most)
-            .all(|(data, most)| most.is_nan() || data <= most)
+            .zip(&max)
+            .all(|(data, max)| max.is_nan() || data <= max)
     );
     // The other one's window is of another selection: it has no cwnd, but a round trip.
     assert!(
@@ -112,7 +112,7 @@ fn the_table_of_connections_counts_what_arrived() {
     let received = whole(&output, "udt", "packets_received");
     let marks = whole(&output, "udt", "ce_received");
     assert_eq!(whole(&output, "flows", "drops"), [0, 0]);
-    // In flight at the end: at most a round trip.
+    // In flight at the end: at max a round trip.
     for (sent, received) in sent.iter().zip(&received) {
         assert!(received <= sent && sent - received < 20);
     }

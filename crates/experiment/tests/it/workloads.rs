@@ -1,19 +1,10 @@
 //! Each workload on a small network, against what can be worked out by hand.
 
-use crate::common::{STAR, assert_near, of_port, real, result, text, whole};
+use crate::common::{ONE_SEGMENT, STAR, assert_near, of_port, real, result, text, whole};
+
 fn star(flows: &str) -> String {
     format!("{STAR}{flows}")
 }
-
-const ONE_SEGMENT: &str = r#"
-[flows.one]
-workload = "bulk"
-from = "sender:0"
-to = "receiver"
-size = "1460 B"
-start = "1 ms"
-start_spread = "0 s"
-"#;
 
 #[test]
 fn one_segment_takes_its_ideal_time() {
@@ -206,13 +197,16 @@ fn staggered_servers_are_asked_at_random_within_the_round() {
     let completed = real(&output, "transfers", "completed_s");
     let of =
         |kind: &str| -> Vec<usize> { (0..kinds.len()).filter(|&row| kinds[row] == kind).collect() };
-    let (rounds, answers) = (of("round"), of("response"));
-    assert_eq!((rounds.len(), answers.len()), (30, 90));
+    let (rounds, responses) = (of("round"), of("response"));
+    assert_eq!((rounds.len(), responses.len()), (30, 90));
     let mut late = Vec::new();
     for (number, &round) in rounds.iter().enumerate() {
-        let asked = &answers[3 * number..3 * number + 3];
-        late.extend(asked.iter().map(|&row| started[row] - started[round]));
-        let last = asked.iter().map(|&row| completed[row]).fold(0.0, f64::max);
+        let requested = &responses[3 * number..3 * number + 3];
+        late.extend(requested.iter().map(|&row| started[row] - started[round]));
+        let last = requested
+            .iter()
+            .map(|&row| completed[row])
+            .fold(0.0, f64::max);
         assert_near(completed[round], last, 0.0);
     }
     assert!(late.iter().all(|late| (0.0..200e-6).contains(late)));

@@ -37,7 +37,7 @@ struct Methods {
 
 /// The values that the transport reads back.
 #[derive(Clone, Copy)]
-struct Answers {
+struct Outputs {
     window: Window,
     pacing: Option<Rate>,
     timer: Option<Time>,
@@ -48,7 +48,7 @@ pub(super) struct PyController {
     name: String,
     /// Absent if it could not be made.
     methods: Option<Methods>,
-    answers: Answers,
+    outputs: Outputs,
     faults: Arc<Faults>,
 }
 
@@ -65,7 +65,7 @@ impl PyController {
         let mut new = Self {
             name: maker.name.clone(),
             methods: None,
-            answers: Answers {
+            outputs: Outputs {
                 window: Window::Limited(setting.window.initial_window),
                 pacing: None,
                 timer: None,
@@ -80,8 +80,8 @@ impl PyController {
                 .methods(py, setting, number)
                 .and_then(|methods| Methods::take(&methods));
             let begun = match made {
-                Ok(methods) => methods.answers(py, Time::ZERO).map(|answers| {
-                    new.answers = answers;
+                Ok(methods) => methods.outputs(py, Time::ZERO).map(|outputs| {
+                    new.outputs = outputs;
                     new.methods = Some(methods);
                 }),
                 Err(error) => Err(("__init__", Wrong::Raised(error))),
@@ -103,7 +103,8 @@ impl PyController {
     #[inline]
     fn call(
         &mut self,
-        (now, earliest): (Time, Time),
+        now: Time,
+        earliest: Time,
         call: impl FnOnce(&Methods, Python<'_>) -> Called<()>,
     ) {
         if self.faults.any() {
@@ -113,9 +114,9 @@ impl PyController {
             return;
         };
         Python::attach(|py| {
-            let called = call(methods, py).and_then(|()| methods.answers(py, earliest));
+            let called = call(methods, py).and_then(|()| methods.outputs(py, earliest));
             match called {
-                Ok(answers) => self.answers = answers,
+                Ok(outputs) => self.outputs = outputs,
                 Err((method, wrong)) => {
                     let call = Call {
                         controller: &self.name,
@@ -141,34 +142,34 @@ impl Controller for PyController {
         if !self.has(|methods| &methods.on_sent) {
             return;
         }
-        self.call((cx.now, cx.now), |methods, py| {
+        self.call(cx.now, cx.now, |methods, py| {
             let moment = new_object(Py::new(py, ControllerContext::new(cx)))?;
             let method = methods.on_sent.as_ref();
-            tell(py, "on_sent", method, (moment, size.count()))
+            notify(py, "on_sent", method, (moment, size.count()))
         });
     }
 
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
-        self.call((cx.now, cx.now), |methods, py| {
+        self.call(cx.now, cx.now, |methods, py| {
             let ack = new_object(Ack::create(py, cx, ack))?;
-            tell(py, "on_ack", Some(&methods.on_ack), (ack,))
+            notify(py, "on_ack", Some(&methods.on_ack), (ack,))
         });
     }
 
     /// The method returns whether it reacted, so that CWR is due. If it returns None, it did if its window or rate is
     /// smaller than before. Reductions after idleness are no reaction to congestion.
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: Event) -> Reaction {
-        let before = self.answers;
-        let mut said = None;
-        self.call((cx.now, cx.now), |methods, py| {
-            let told = new_object(CongestionEvent::create(py, cx, event))?;
+        let before = self.outputs;
+        let mut reaction = None;
+        self.call(cx.now, cx.now, |methods, py| {
+            let event = new_object(CongestionEvent::create(py, cx, event))?;
             let method = Some(&methods.on_congestion);
-            let answer = invoke(py, "on_congestion", method, (told,))?;
-            said = answer_of(&answer)?;
+            let returned = invoke(py, "on_congestion", method, (event,))?;
+            reaction = reaction_of(&returned)?;
             Ok(())
         });
-        let answered = said.unwrap_or_else(|| self.answers.is_slower_than(&before));
-        if answered && event != Event::IdleRestart {
+        let reacted = reaction.unwrap_or_else(|| self.outputs.is_slower_than(&before));
+        if reacted && event != Event::IdleRestart {
             Reaction::Reduced
         } else {
             Reaction::Ignored
@@ -178,32 +179,32 @@ impl Controller for PyController {
     /// A timer that stays at this instant would come again and again.
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         let later = cx.now.saturating_add(Span::from_ps(1));
-        self.call((cx.now, later), |methods, py| {
+        self.call(cx.now, later, |methods, py| {
             let moment = new_object(Py::new(py, ControllerContext::new(cx)))?;
-            tell(py, "on_timer", methods.on_timer.as_ref(), (moment,))
+            notify(py, "on_timer", methods.on_timer.as_ref(), (moment,))
         });
     }
 
     fn next_timer(&self) -> Option<Time> {
-        self.answers.timer.filter(|_| !self.faults.any())
+        self.outputs.timer.filter(|_| !self.faults.any())
     }
 
     fn window(&self) -> Window {
-        self.answers.window
+        self.outputs.window
     }
 
     fn pacing(&self) -> Option<Rate> {
-        self.answers.pacing
+        self.outputs.pacing
     }
 
     /// `ssthresh_bytes` and `alpha` are attributes that a controller may have.
     fn state(&self) -> ControlState {
         let mut state = ControlState {
-            cwnd: match self.answers.window {
+            cwnd: match self.outputs.window {
                 Window::Limited(bytes) => Some(bytes),
                 Window::Unlimited => None,
             },
-            rate: self.answers.pacing,
+            rate: self.outputs.pacing,
             ..ControlState::default()
         };
         if let Some(methods) = self.methods.as_ref().filter(|_| !self.faults.any()) {
@@ -247,9 +248,9 @@ impl Methods {
 
     /// Reads window, rate and timer; the timer must not be before `earliest`.
     #[inline]
-    fn answers(&self, py: Python<'_>, earliest: Time) -> Called<Answers> {
+    fn outputs(&self, py: Python<'_>, earliest: Time) -> Called<Outputs> {
         let window = invoke(py, "window", Some(&self.window), ())?;
-        Ok(Answers {
+        Ok(Outputs {
             window: given("window", &window, "bytes, 0 or more, or None", to_window)?,
             pacing: match &self.pacing {
                 None => None,
@@ -267,15 +268,15 @@ impl Methods {
                 None => None,
                 some => {
                     let at = invoke(py, "next_timer", some.as_ref(), ())?;
-                    let words = "the second of an instant that lies ahead, or None";
-                    given("next_timer", &at, words, |at| to_instant(at, earliest))?
+                    let expected = "the second of an instant that lies ahead, or None";
+                    given("next_timer", &at, expected, |at| to_instant(at, earliest))?
                 }
             },
         })
     }
 }
 
-impl Answers {
+impl Outputs {
     fn is_slower_than(&self, before: &Self) -> bool {
         let bytes = |window| match window {
             Window::Limited(bytes) => bytes.count(),
@@ -304,7 +305,7 @@ where
 
 /// The same without a result.
 #[inline]
-fn tell<'py, A>(
+fn notify<'py, A>(
     py: Python<'py>,
     name: &'static str,
     method: Option<&Py<PyAny>>,
@@ -347,11 +348,11 @@ fn given<T>(
 }
 
 /// True, false, or nothing.
-fn answer_of(value: &Bound<'_, PyAny>) -> Called<Option<bool>> {
+fn reaction_of(value: &Bound<'_, PyAny>) -> Called<Option<bool>> {
     value.extract().map_err(|_| {
         let found = shown(value);
-        let words = format!("gave {found}; expected True (it slowed down), False, or None");
-        ("on_congestion", Wrong::Gave(words))
+        let message = format!("gave {found}; expected True (it slowed down), False, or None");
+        ("on_congestion", Wrong::Gave(message))
     })
 }
 

@@ -64,7 +64,7 @@ impl Faults {
     pub(super) fn note(&self, py: Python<'_>, call: Call<'_>, wrong: Wrong) {
         let (raised, gave) = match wrong {
             Wrong::Raised(error) => (Some(error.into_value(py).into_any()), None),
-            Wrong::Gave(words) => (None, Some(words)),
+            Wrong::Gave(message) => (None, Some(message)),
         };
         self.any.store(true, Ordering::Relaxed);
         let mut first = self.first.lock().unwrap_or_else(PoisonError::into_inner);

@@ -10,8 +10,8 @@ use pyo3::PyErr;
 use pyo3::exceptions::{PyOSError, PyTimeoutError, PyValueError};
 
 /// An `OSError`, or the subclass that belongs to the number.
-pub(super) fn system(number: Errno, words: impl Display) -> PyErr {
-    PyOSError::new_err((number as i32, words.to_string()))
+pub(super) fn system(number: Errno, message: impl Display) -> PyErr {
+    PyOSError::new_err((number as i32, message.to_string()))
 }
 
 /// The time that the caller gave is up.
@@ -23,13 +23,13 @@ pub(super) fn timed_out() -> PyErr {
 /// Why the system refused; `what` is the requested operation.
 pub(super) fn refused(what: impl Display, error: &io::Error) -> PyErr {
     let number = error.raw_os_error().map_or(Errno::EIO, Errno::from_raw);
-    let words = match number {
+    let message = match number {
         Errno::EADDRINUSE => "another program has this port".to_owned(),
         Errno::EADDRNOTAVAIL => "this machine does not have this address".to_owned(),
         Errno::EIO => error.to_string(),
         other => other.desc().to_owned(),
     };
-    system(number, format_args!("{what}: {words}"))
+    system(number, format_args!("{what}: {message}"))
 }
 
 /// Why there is no connection.

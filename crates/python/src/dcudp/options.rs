@@ -79,11 +79,11 @@ impl Options {
             config.send_buffer = whole("send_buffer_bytes", bytes)? as usize;
         }
         if config.send_buffer < config.packet_size as usize {
-            let words = format!(
+            let message = format!(
                 "send_buffer_bytes = {}: it must hold a packet of {} bytes",
                 config.send_buffer, config.packet_size
             );
-            return Err(PyValueError::new_err(words));
+            return Err(PyValueError::new_err(message));
         }
         if let Some(bytes) = self.receive_buffer_bytes {
             config.receive_buffer = Some(whole("receive_buffer_bytes", bytes)? as usize);
@@ -103,9 +103,9 @@ pub(super) fn socket_address((ip, port, scope): Address) -> SocketAddr {
 fn choice<T: Copy>(name: &str, value: &str, known: &[(&str, T)]) -> PyResult<T> {
     let found = known.iter().find(|(word, _)| *word == value);
     found.map(|(_, meaning)| *meaning).ok_or_else(|| {
-        let words: Vec<_> = known.iter().map(|(word, _)| format!("{word:?}")).collect();
-        let words = words.join(" or ");
-        PyValueError::new_err(format!("{name} = {value:?}: it must be {words}"))
+        let values: Vec<_> = known.iter().map(|(word, _)| format!("{word:?}")).collect();
+        let values = values.join(" or ");
+        PyValueError::new_err(format!("{name} = {value:?}: it must be {values}"))
     })
 }
 
@@ -119,6 +119,6 @@ fn whole(name: &str, value: f64) -> PyResult<u64> {
     if (1.0..=f64::from(u32::MAX) * 1e3).contains(&value) {
         return Ok(value as u64);
     }
-    let words = format!("{name} = {value}: it must be 1 or more, and no more than 4e12");
-    Err(PyValueError::new_err(words))
+    let message = format!("{name} = {value}: it must be 1 or more, and no more than 4e12");
+    Err(PyValueError::new_err(message))
 }

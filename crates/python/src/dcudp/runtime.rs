@@ -68,8 +68,8 @@ fn start() -> PyResult<Started> {
 /// A time to wait, in seconds.
 pub(super) fn seconds(name: &str, value: f64) -> PyResult<Duration> {
     if value.is_nan() || value < 0.0 {
-        let words = format!("{name} = {value}: it must be seconds, 0 or more");
-        return Err(PyValueError::new_err(words));
+        let message = format!("{name} = {value}: it must be seconds, 0 or more");
+        return Err(PyValueError::new_err(message));
     }
     Ok(Duration::try_from_secs_f64(value).unwrap_or(Duration::MAX))
 }

@@ -30,12 +30,7 @@ fn endpoints_whose_shutdowns_cross_sleep() {
 #[test]
 #[ignore = "measures its process: run by the test above"]
 fn measured() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    crate::run(async {
         let config = ConnectionConfig {
             control: Control::Udt,
             ..ConnectionConfig::default()

@@ -19,7 +19,7 @@ fn resident() -> usize {
 }
 
 async fn exchange(client: &Connection, server: &Connection) {
-    let mut heard = [0; 2];
+    let mut received = [0; 2];
     client
         .send_stream()
         .unwrap()
@@ -27,8 +27,8 @@ async fn exchange(client: &Connection, server: &Connection) {
         .await
         .unwrap();
     let mut stream = server.recv_stream().unwrap();
-    stream.read_exact(&mut heard).await.unwrap();
-    assert_eq!(&heard, b"ok");
+    stream.read_exact(&mut received).await.unwrap();
+    assert_eq!(&received, b"ok");
 }
 
 #[test]
@@ -39,12 +39,7 @@ fn ten_thousand_idle_connections_take_little() {
 #[test]
 #[ignore = "measures its process: run by the test above"]
 fn measured() {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
+    crate::run(async {
         let config = ConnectionConfig {
             idle_timeout: Duration::from_secs(60),
             connect_timeout: Duration::from_secs(60),

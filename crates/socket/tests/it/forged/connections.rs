@@ -6,15 +6,17 @@ use incastle_socket::{Connection, EndpointConfig};
 use incastle_transport::udt::Refused;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::raw::{ACK, ACK2, DROP, FIRST, NAK, Raw, SHUTDOWN, Victim, bytes, handshake, run, word};
+use crate::run;
+
+use super::raw::{ACK, ACK2, DROP, FIRST, NAK, Raw, SHUTDOWN, Victim, bytes, handshake, word};
 
 /// The connection lives: what is sent to it is read.
 async fn lives(raw: &Raw, connection: &Connection, number: u32) {
     raw.data(number, b"alive");
-    let mut heard = [0; 5];
+    let mut received = [0; 5];
     let mut stream = connection.recv_stream().unwrap();
-    stream.read_exact(&mut heard).await.unwrap();
-    assert_eq!(&heard, b"alive");
+    stream.read_exact(&mut received).await.unwrap();
+    assert_eq!(&received, b"alive");
 }
 
 /// The connection's counts of refused packets, once one is not zero.
@@ -151,8 +153,8 @@ fn a_repeated_handshake_makes_no_second_connection() {
         let cookie = raw.cookie();
         let again = handshake(super::raw::RESPONSE, cookie, 1500, 8192);
         raw.send(&again);
-        let answer = raw.receive_handshake();
-        assert_eq!(word(&answer, 10), raw.theirs, "the same connection");
+        let reply = raw.receive_handshake();
+        assert_eq!(word(&reply, 10), raw.theirs, "the same connection");
         assert_eq!(victim.endpoint.statistics().connections, 1);
         lives(&raw, &connection, 0).await;
     });

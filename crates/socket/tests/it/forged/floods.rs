@@ -6,7 +6,9 @@ use std::time::Duration;
 use incastle_socket::{ConnectionConfig, Endpoint, EndpointConfig};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::raw::{REFUSED, REQUEST, RESPONSE, Raw, Victim, handshake, run, word};
+use crate::run;
+
+use super::raw::{REFUSED, REQUEST, RESPONSE, Raw, Victim, handshake, word};
 
 #[test]
 fn a_tiny_packet_size_and_impossible_windows_are_refused() {
@@ -16,8 +18,8 @@ fn a_tiny_packet_size_and_impossible_windows_are_refused() {
             let raw = Raw::new(victim.address);
             let cookie = raw.cookie();
             raw.send(&handshake(RESPONSE, cookie, packet_size, window));
-            let answer = raw.receive_handshake();
-            assert_eq!(word(&answer, 9), REFUSED, "{packet_size} {window}");
+            let reply = raw.receive_handshake();
+            assert_eq!(word(&reply, 9), REFUSED, "{packet_size} {window}");
         }
         assert_eq!(victim.endpoint.statistics().connections, 0);
     });
@@ -145,10 +147,10 @@ fn memory_has_a_limit_and_what_is_beyond_comes_again() {
         }
         // One batch that GRO has coalesced may exceed the limit: it is checked between batches.
         assert!(victim.statistics().receive_memory <= 100_000 + (64 << 10));
-        let mut heard = vec![0; 1 << 20];
+        let mut received = vec![0; 1 << 20];
         let mut stream = receiver.recv_stream().unwrap();
-        stream.read_exact(&mut heard).await.unwrap();
-        assert!(heard.iter().all(|byte| *byte == 7));
+        stream.read_exact(&mut received).await.unwrap();
+        assert!(received.iter().all(|byte| *byte == 7));
         writer.await.unwrap().unwrap();
     });
 }

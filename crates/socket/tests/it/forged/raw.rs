@@ -1,6 +1,5 @@
 //! A UDT 4 peer without a protocol: it sends what a test has it send.
 
-use std::future::Future;
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
@@ -8,7 +7,7 @@ use incastle_socket::{
     Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, EndpointStatistics, Listener,
 };
 
-/// Words of a control packet's header, by type; the rest is what the packet says.
+/// First words of control packets, by type.
 pub(crate) const HANDSHAKE: u32 = 0x8000_0000;
 pub(crate) const ACK: u32 = 0x8002_0000;
 pub(crate) const NAK: u32 = 0x8003_0000;
@@ -24,20 +23,6 @@ pub(crate) const REFUSED: u32 = 1002;
 /// The raw peer's socket, and its first sequence number.
 pub(crate) const SOCKET: u32 = 77;
 pub(crate) const FIRST: u32 = 1000;
-
-/// Runs a test, and gives up where it hangs.
-pub(crate) fn run(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let minutes = Duration::from_secs(300);
-        let outcome = tokio::time::timeout(minutes, test).await;
-        outcome.expect("the test hangs");
-    });
-}
 
 /// An endpoint that accepts UDT.
 pub(crate) struct Victim {
@@ -136,9 +121,9 @@ impl Raw {
         let mut raw = Self::new(victim.address);
         let cookie = raw.cookie();
         raw.send(&handshake(RESPONSE, cookie, 1500, 8192));
-        let answer = raw.receive_handshake();
-        assert_eq!(word(&answer, 9), RESPONSE);
-        raw.theirs = word(&answer, 10);
+        let reply = raw.receive_handshake();
+        assert_eq!(word(&reply, 9), RESPONSE);
+        raw.theirs = word(&reply, 10);
         (raw, victim.listener.accept().await.unwrap())
     }
 

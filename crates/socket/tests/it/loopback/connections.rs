@@ -8,8 +8,10 @@ use incastle_socket::{
     MessageOptions, Rate, SocketKind,
 };
 
+use crate::run;
+
 use super::world::{
-    V4, V6, config, data, endpoint, listen, next_event, pair, read, read_all, run, write,
+    V4, V6, config, data, endpoint, exchange, listen, next_event, pair, read, read_all, write,
 };
 
 const MEGABYTE: usize = 1 << 20;
@@ -17,17 +19,7 @@ const MEGABYTE: usize = 1 << 20;
 async fn stream_both_directions(control: Control, address: &str) {
     let config = config(control, SocketKind::Stream);
     let (client, server) = pair(&config, address).await;
-    let (there, back) = (data(5 * MEGABYTE, 1), data(3 * MEGABYTE, 2));
-    let ((), (), heard, answered) = tokio::join!(
-        write(&client, &there),
-        write(&server, &back),
-        read(&server, there.len()),
-        read(&client, back.len()),
-    );
-    assert!(heard == there && answered == back, "the same bytes");
-    let (ended, rest) = tokio::join!(client.close(), read_all(&server));
-    assert_eq!((ended, rest.len()), (Ok(()), 0));
-    assert_eq!(server.close().await, Ok(()));
+    exchange(client, server, 6 * MEGABYTE).await;
 }
 
 #[test]
@@ -63,8 +55,8 @@ fn one_datagram_per_call_carries_the_same() {
         let (client, server) = tokio::join!(b.connect(peer, &config), listener.accept());
         let (client, server) = (client.unwrap(), server.unwrap());
         let bytes = data(2 * MEGABYTE, 3);
-        let ((), heard) = tokio::join!(write(&client, &bytes), read(&server, bytes.len()));
-        assert!(heard == bytes, "the same bytes");
+        let ((), received) = tokio::join!(write(&client, &bytes), read(&server, bytes.len()));
+        assert!(received == bytes, "the same bytes");
         let statistics = b.statistics();
         assert_eq!(statistics.sends, statistics.datagrams_sent);
     });
@@ -212,7 +204,7 @@ fn an_endpoint_is_client_and_server_at_once() {
         let config = ConnectionConfig::default();
         let (a, a_listens, a_at) = listen(&config, V4);
         let (b, b_listens, b_at) = listen(&config, V4);
-        let (ab, ba, b_heard, a_heard) = tokio::join!(
+        let (ab, ba, b_received, a_received) = tokio::join!(
             a.connect(b_at, &config),
             b.connect(a_at, &config),
             b_listens.accept(),
@@ -220,8 +212,8 @@ fn an_endpoint_is_client_and_server_at_once() {
         );
         write(&ab.unwrap(), b"x").await;
         write(&ba.unwrap(), b"y").await;
-        assert_eq!(read(&b_heard.unwrap(), 1).await, b"x");
-        assert_eq!(read(&a_heard.unwrap(), 1).await, b"y");
+        assert_eq!(read(&b_received.unwrap(), 1).await, b"x");
+        assert_eq!(read(&a_received.unwrap(), 1).await, b"y");
         assert!(matches!(
             a.listen(config, 1),
             Err(ConnectError::ListensAlready)
@@ -294,8 +286,8 @@ fn a_rate_limit_holds_back_what_the_control_allows() {
         let (client, server) = pair(&config, V4).await;
         let bytes = data(200_000, 4);
         let begun = std::time::Instant::now();
-        let ((), heard) = tokio::join!(write(&client, &bytes), read(&server, bytes.len()));
-        assert!(heard == bytes);
+        let ((), received) = tokio::join!(write(&client, &bytes), read(&server, bytes.len()));
+        assert!(received == bytes);
         // 1 MB/s: the last of 138 packets leaves 137 intervals after the first, less what the pacer may
         // catch up with. A slow machine only takes longer.
         assert!(begun.elapsed() >= Duration::from_millis(190));

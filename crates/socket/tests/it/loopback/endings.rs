@@ -9,7 +9,9 @@ use incastle_socket::{
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::world::{V4, config, data, endpoint, listen, pair, read, read_all, run, write};
+use crate::run;
+
+use super::world::{V4, config, data, endpoint, listen, pair, read, read_all, write};
 
 #[test]
 fn close_delivers_everything() {
@@ -21,9 +23,9 @@ fn close_delivers_everything() {
                 write(&client, &bytes).await;
                 client.close().await
             };
-            let (ended, heard) = tokio::join!(sender, read_all(&server));
+            let (ended, received) = tokio::join!(sender, read_all(&server));
             assert_eq!(ended, Ok(()));
-            assert!(heard == bytes, "all of it, then the end");
+            assert!(received == bytes, "all of it, then the end");
             assert_eq!(server.events().next().await, Some(Event::PeerClosed));
         }
     });
@@ -41,8 +43,8 @@ fn dropping_the_last_handle_delivers_too() {
                 drop(client);
             }
         };
-        let ((), heard) = tokio::join!(sender, read_all(&server));
-        assert!(heard == bytes);
+        let ((), received) = tokio::join!(sender, read_all(&server));
+        assert!(received == bytes);
     });
 }
 
@@ -72,8 +74,8 @@ fn an_endpoint_closes_its_connections() {
         let (client, accepted) = tokio::join!(client.connect(peer, &config), listener.accept());
         let (client, accepted) = (client.unwrap(), accepted.unwrap());
         write(&accepted, b"last words").await;
-        let ((), heard) = tokio::join!(server.close(), read_all(&client));
-        assert_eq!(heard, b"last words");
+        let ((), received) = tokio::join!(server.close(), read_all(&client));
+        assert_eq!(received, b"last words");
         assert!(listener.accept().await.is_none());
         assert!(matches!(
             server.connect(peer, &config).await,

@@ -8,11 +8,15 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use incastle_socket::{
-    ConnectError, Connection, ConnectionConfig, Control, Endpoint, MessageOptions,
-    SessionStatistics, SocketKind,
+    ConnectError, ConnectionConfig, Control, Endpoint, MessageOptions, SessionStatistics,
+    SocketKind,
 };
 
-use super::world::{V4, V6, config, data, endpoint, endpoint_with_key, read, read_all, run, write};
+use crate::run;
+
+use super::world::{
+    V4, V6, config, data, endpoint, endpoint_with_key, exchange, read, read_all, write,
+};
 
 const MEGABYTE: usize = 1 << 20;
 const KEY: u8 = 7;
@@ -27,20 +31,6 @@ fn impatient() -> ConnectionConfig {
         connect_timeout: Duration::from_secs(2),
         ..ConnectionConfig::default()
     }
-}
-
-async fn exchange(client: Connection, server: Connection, bytes: usize) {
-    let (there, back) = (data(bytes, 1), data(bytes / 2, 2));
-    let ((), (), heard, answered) = tokio::join!(
-        write(&client, &there),
-        write(&server, &back),
-        read(&server, there.len()),
-        read(&client, back.len()),
-    );
-    assert!(heard == there && answered == back, "the same bytes");
-    let (ended, rest) = tokio::join!(client.close(), read_all(&server));
-    assert_eq!((ended, rest.len()), (Ok(()), 0));
-    assert_eq!(server.close().await, Ok(()));
 }
 
 async fn stream_both_directions(control: Control, address: &str) {
@@ -125,8 +115,8 @@ fn connections_of_two_endpoints_share_a_session() {
         }
         for (number, (mine, theirs)) in ends.iter().enumerate() {
             let text = data(10_000, number as u64);
-            let ((), heard) = tokio::join!(write(mine, &text), read(theirs, text.len()));
-            assert!(heard == text, "the same bytes");
+            let ((), received) = tokio::join!(write(mine, &text), read(theirs, text.len()));
+            assert!(received == text, "the same bytes");
         }
         assert_eq!(sessions(&client).established, 1);
         assert_eq!(sessions(&server).established, 1);
@@ -301,8 +291,8 @@ async fn through(relay: &Relay, server: &Endpoint, client: &Endpoint, bytes: &[u
     let listener = server.listen(config.clone(), 8).unwrap();
     let (mine, theirs) = tokio::join!(client.connect(relay.address, &config), listener.accept());
     let (mine, theirs) = (mine.unwrap(), theirs.unwrap());
-    let ((), heard) = tokio::join!(write(&mine, bytes), read(&theirs, bytes.len()));
-    assert!(heard == bytes, "the same bytes");
+    let ((), received) = tokio::join!(write(&mine, bytes), read(&theirs, bytes.len()));
+    assert!(received == bytes, "the same bytes");
     let (ended, rest) = tokio::join!(mine.close(), read_all(&theirs));
     assert_eq!((ended, rest.len()), (Ok(()), 0));
 }

@@ -9,7 +9,9 @@ use incastle_socket::{
     Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Event, Rate, SocketKind,
 };
 
-use super::world::{V4, config, data, endpoint, listen, next_event, read, read_all, run, write};
+use crate::run;
+
+use super::world::{V4, config, data, endpoint, listen, next_event, read, read_all, write};
 
 const MEGABYTE: usize = 1 << 20;
 /// Faster than any packets arrive.
@@ -17,8 +19,8 @@ const INTERFACE: Rate = Rate::from_bits_per_second(1_000_000_000_000_000);
 
 async fn one_way(from: &Connection, to: &Connection) {
     let bytes = data(4 * MEGABYTE, 3);
-    let ((), heard) = tokio::join!(write(from, &bytes), read(to, bytes.len()));
-    assert!(heard == bytes);
+    let ((), received) = tokio::join!(write(from, &bytes), read(to, bytes.len()));
+    assert!(received == bytes);
     from.flush().await.unwrap();
 }
 

@@ -1,8 +1,6 @@
 //! Two endpoints on the loopback interface, and data that can be checked.
 
-use std::future::Future;
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use incastle_socket::{
     Connection, ConnectionConfig, Control, Endpoint, EndpointConfig, Event, Events, Key, Listener,
@@ -12,21 +10,6 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 pub(crate) const V4: &str = "127.0.0.1:0";
 pub(crate) const V6: &str = "[::1]:0";
-
-/// Runs a test, and gives up where it hangs.
-pub(crate) fn run(test: impl Future<Output = ()>) {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .unwrap();
-    runtime.block_on(async {
-        let minutes = Duration::from_secs(300);
-        tokio::time::timeout(minutes, test)
-            .await
-            .expect("the test hangs");
-    });
-}
 
 pub(crate) fn endpoint(address: &str) -> Endpoint {
     Endpoint::bind(address.parse().unwrap(), EndpointConfig::default()).unwrap()
@@ -97,6 +80,21 @@ pub(crate) async fn read_all(connection: &Connection) -> Vec<u8> {
     let mut stream = connection.recv_stream().unwrap();
     stream.read_to_end(&mut bytes).await.unwrap();
     bytes
+}
+
+/// Sends data from the client and half as much from the server, and closes both.
+pub(crate) async fn exchange(client: Connection, server: Connection, bytes: usize) {
+    let (there, back) = (data(bytes, 1), data(bytes / 2, 2));
+    let ((), (), received, returned) = tokio::join!(
+        write(&client, &there),
+        write(&server, &back),
+        read(&server, there.len()),
+        read(&client, back.len()),
+    );
+    assert!(received == there && returned == back, "the same bytes");
+    let (ended, rest) = tokio::join!(client.close(), read_all(&server));
+    assert_eq!((ended, rest.len()), (Ok(()), 0));
+    assert_eq!(server.close().await, Ok(()));
 }
 
 /// The next event that is no change of mode: a machine that is late loses packets, and DCUDP answers that.

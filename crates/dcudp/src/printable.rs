@@ -1,4 +1,4 @@
-//! Words of the system and of peers, made fit to be printed.
+//! Messages of the system and of peers, made printable.
 
 use std::io;
 
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peers_words_cannot_move_the_cursor() {
+    fn a_peers_message_cannot_move_the_cursor() {
         assert_eq!(
             plain("a\x1b[2Jb\nc\u{9b}d"),
             "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d"
