@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 HERE = Path(__file__).resolve().parent
-# Whose parts are used: what prepares ns-3, and what tells how busy the machine was.
+# Two benchmarks whose modules are used: the preparation of ns-3, and the load of the machine.
 sys.path[:0] = [str(HERE / "versus_ns3"), str(HERE / "versus_transports")]
 
 import halves  # noqa: E402

@@ -100,7 +100,7 @@ TABLE = """\
 Packet-hops per second of processor time of one core: packets of any kind, ACKs too, fully received
 at the end of a link. Medians, with the range from the minimum to the maximum; *times ours*: how
 many times faster Incastle is, by the medians. Long DCTCP flows with one ACK per packet everywhere,
-but NewReno with ECN on ns-2, which has no DCTCP, and DCUDP where the name says so."""
+but NewReno with ECN on ns-2, which has no DCTCP, and DCUDP where the name has it."""
 PUBLISHED = "\\* Not in this run, but {source}."
 GROWS = """\
 ## Growth
@@ -188,11 +188,11 @@ def memory(measured: Sequence[Measured]) -> str:
 
 def costs(setting: Setting) -> str:
     """Describe the memory of one flow and one packet, and the goals."""
-    words = (
+    parts = (
         f"{cost.of.words} {si(cost.bytes, 'B')} (goal {si(cost.of.goal, 'B')})"
         for cost in setting.costs
     )
-    return f"One more takes, at the peak: {', '.join(words)}." if setting.costs else ""
+    return f"One more takes, at the peak: {', '.join(parts)}." if setting.costs else ""
 
 
 def draw(figure: Figure, measured: Sequence[Measured]) -> None:

@@ -85,16 +85,16 @@ def _drawn(
 class _Run:
     """A run as far as a dataset looks at it."""
 
-    def __init__(self, words: str) -> None:
-        self.name = dataset.hash_of(words.encode())[:20]
+    def __init__(self, name: str) -> None:
+        self.name = dataset.hash_of(name.encode())[:20]
 
 
 def measure(directory: Path, verify: str) -> dict[str, float | str]:
     """Load a dataset in a separate process."""
     program = [sys.executable, "-c", LOADING, str(directory), verify]
     done = subprocess.run(program, check=True, capture_output=True, text=True)
-    answer: dict[str, float | str] = json.loads(done.stdout)
-    return answer
+    result: dict[str, float | str] = json.loads(done.stdout)
+    return result
 
 
 def main() -> None:

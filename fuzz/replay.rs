@@ -8,7 +8,7 @@ use incastle_units::random;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Generated inputs of each target, where all are asked for.
+/// Generated inputs of each target, where all are requested.
 const INPUTS: u32 = 3_000;
 /// Maximum length of generated inputs.
 const MAX_BYTES: usize = 4_000;

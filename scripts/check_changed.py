@@ -78,11 +78,11 @@ def main() -> None:
     files = changed(parser.parse_args().since)
     began = time.monotonic()
     for command in checks(files):
-        words = " ".join(Path(word).name if word == sys.executable else word for word in command)
-        print(f"=== {words}", flush=True)
+        shown = " ".join(Path(word).name if word == sys.executable else word for word in command)
+        print(f"=== {shown}", flush=True)
         done = subprocess.run(command, cwd=ROOT, check=False)
         if done.returncode:
-            sys.exit(f"failed: {words}")
+            sys.exit(f"failed: {shown}")
     print(f"{len(files)} changed files checked in {time.monotonic() - began:.0f} s")
 
 

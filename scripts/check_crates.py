@@ -1,9 +1,9 @@
 # ruff: noqa: INP001
 """Checks the crates from `cargo metadata`: arrows point down only, and every licence is allowed.
 
-The order of the crates is the architecture: the engine knows endpoints, not scenarios; the pure
-side knows nothing of Python. The allowed licences are those of deny.toml. What this leaves out
-and `cargo deny` has: the texts of the licences, yanked releases and security advisories.
+The order of the crates is the architecture: the engine depends on endpoints, not on scenarios, and
+the pure side not on Python. The allowed licences are those of deny.toml. Leaves out, as `cargo
+deny` checks them: the texts of the licences, yanked releases and security advisories.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ BELOW: dict[str, set[str]] = {
 
 
 def metadata() -> dict[str, Any]:
-    """Return what cargo knows of the workspace and everything it depends on."""
+    """Return cargo's metadata of the workspace and its dependencies."""
     command = ["cargo", "metadata", "--format-version=1", "--locked"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     if done.returncode != 0:
@@ -87,7 +87,7 @@ def arrows(packages: list[dict[str, Any]]) -> list[str]:
 
 
 def allows(expression: str, allowed: set[str]) -> bool:
-    """Evaluate an SPDX expression: OR wants one side allowed, AND both."""
+    """Evaluate an SPDX expression: OR needs one side allowed, AND both."""
     tokens = re.findall(r"[()]|[^\s()]+", expression.replace("/", " OR "))
 
     def disjunction() -> bool:

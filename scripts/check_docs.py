@@ -116,7 +116,7 @@ def try_document(document: str) -> list[str]:
     passed += consoles
     failed += wrong
     word = "FAILED" if failed else "ok"
-    # The words of cargo's runner, so that one counter reads both.
+    # In the format of cargo's runner, so that one counter reads both.
     print(f"test result: {word}. {passed} passed; {len(failed)} failed; 0 ignored; {document}")
     return failed
 

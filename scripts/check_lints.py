@@ -1,5 +1,5 @@
 # ruff: noqa: INP001
-"""Proves that clippy.toml is effective: scripts/forbidden must be refused exactly where it says so.
+"""Proves that clippy.toml is effective: it refuses the marked lines of scripts/forbidden alone.
 
 A misspelt path in clippy.toml is silently ignored by clippy, and a crate that never breaks a rule
 shows nothing either way. So a crate outside the workspace breaks each kind of rule once, on a line
@@ -42,7 +42,7 @@ def expected_lines() -> set[int]:
 
 def refused_lines() -> set[int]:
     """Return the lines of scripts/forbidden that clippy complains about."""
-    # Without the touch, cargo would answer from its cache and clippy.toml would not be read again.
+    # Without the touch, cargo would use its cache, and clippy.toml would not be read again.
     (CRATE / "src" / "lib.rs").touch()
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "forbidden"
     command = ["cargo", "clippy", "--quiet", "--offline", "--message-format=json"]

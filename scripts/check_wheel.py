@@ -27,7 +27,7 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parent.parent
 SKIPPED = 77
 NO_NETWORK = "Retrying (Retry("
-"""The message of pip where nothing answers."""
+"""The message of pip without a reply."""
 LOCK = "requirements.lock"
 SCENARIO = "incast.toml"
 
@@ -93,7 +93,7 @@ def install(wheel: Path, folder: Path) -> Path:
         capture_output=True, text=True, check=False,
     )  # fmt: skip
     if NO_NETWORK in done.stderr + done.stdout:
-        print("skipped: no package registry answers")
+        print("skipped: no package registry is reachable")
         sys.exit(SKIPPED)
     if done.returncode:
         sys.exit(done.stdout + done.stderr)

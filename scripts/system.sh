@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages of packages.txt and, where rustup is at hand, the standard library for
+# Installs the Debian packages of packages.txt and, where rustup is installed, the standard library for
 # WebAssembly. With --if-possible it does what it may and never fails: the tests skip what is missing.
 cd "$(dirname "$0")/.." || exit 1
 if_possible=${1:-}

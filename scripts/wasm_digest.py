@@ -1,8 +1,8 @@
 # ruff: noqa: INP001
 """Builds the simulator for WebAssembly, runs one scenario there, and compares the digest.
 
-Three builds of the same source have to agree: this machine's with the tests' settings, the one for
-wasm32-wasip1 (32-bit, no C library, another back end, no optimization), and the release module.
+Three builds of the same source have to agree. They are this machine's with the tests' settings, the
+release module, and wasm32-wasip1's (32-bit, no C library, another back end, no optimization).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SKIPPED = 77
 
 
 def missing() -> str | None:
-    """Return what this machine has not, in words."""
+    """Return a missing prerequisite, as a message."""
     if shutil.which("node") is None:
         return "node is not installed"
     printed = output(["rustc", "--print", "target-libdir", "--target", TARGET])

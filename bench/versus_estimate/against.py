@@ -202,13 +202,13 @@ def summary(rows: list[dict[str, Any]]) -> str:
         within = sum(one <= GOAL for one in errors)
         lines.append(
             f"{half}, {name} links, {quantile}: median error {100 * median(errors):.1f} %, within "
-            f"10 % in {within} of {len(errors)}, greatest {100 * errors[-1]:.0f} %"
+            f"10 % in {within} of {len(errors)}, max {100 * errors[-1]:.0f} %"
         )
     return "\n".join(lines)
 
 
 def main() -> None:
-    """Compare all cases, or those whose names have all the given words."""
+    """Compare all cases, or those whose names contain all the given words."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--only", default="", metavar="WORDS", help="such as '256 websearch'")
     words = parser.parse_args().only.split()

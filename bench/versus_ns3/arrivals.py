@@ -1,8 +1,8 @@
 """Lists of transfers that both simulators replay: a slice of the cluster benchmark, and long flows.
 
-The benchmark itself asks and answers over connections that persist. One-way transfers are what both
-sides have, so every request and every answer becomes one, with a separate connection. An answer
-begins a fixed time after its request, whatever became of that: about an idle round trip.
+The benchmark itself has persistent connections for requests and responses. Both simulators have
+one-way transfers, so each request and each response becomes one, with a separate connection. A
+response begins a fixed time after its request began: about an idle round trip.
 """
 
 from __future__ import annotations

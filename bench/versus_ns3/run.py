@@ -64,7 +64,8 @@ def simulated(text: str) -> float:
     """Read a number of seconds."""
     seconds = float(text)
     if not MIN_SECONDS <= seconds <= MAX_SECONDS:
-        raise argparse.ArgumentTypeError(f"{text} is not between {MIN_SECONDS:g} and {MAX_SECONDS:g}")
+        limits = f"{MIN_SECONDS:g} and {MAX_SECONDS:g}"
+        raise argparse.ArgumentTypeError(f"{text} is not between {limits}")
     return seconds
 
 

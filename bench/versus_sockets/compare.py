@@ -41,7 +41,7 @@ EXACT, TIMED, SOCKETS = "simulator, exact", "simulator, this machine's times", "
 WORLDS = (EXACT, TIMED, SOCKETS)
 # Long enough for several of the teeth that two and more flows draw: each lasts five to ten seconds.
 WARM_S, MEASURED_S, INTERVAL_S = 3, 30, 0.1
-# Senders start at random instants within so long, in both worlds: programs take much less to start.
+# Senders start at random instants within this time, in both worlds: programs start much faster.
 SPREAD_S = 0.5
 # The options by which the programs have the scenario's network.
 ROUTER = ["--rate", "100 Mbit/s", "--delay", "1 ms", "--buffer", "1000 packets"]
@@ -80,7 +80,7 @@ class Outcome:
 class Times:
     """The time of an idle round trip on this machine, without the delays of the network."""
 
-    # The round trip from ACK to ACK2, and by how much round trips exceed the least of them.
+    # The round trip from ACK to ACK2, and by how much round trips exceed the minimum.
     round_trip_us: float
     jitter_us: float
 
@@ -163,7 +163,7 @@ def start(stack: ExitStack, command: list[str]) -> subprocess.Popen[str]:
     return process
 
 
-def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
+def report_of(process: subprocess.Popen[str]) -> dict[str, Any]:
     """Wait for a program's end, and return the JSON that it wrote."""
     output, errors = process.communicate(timeout=300)
     if process.returncode != 0:
@@ -172,19 +172,19 @@ def answer(process: subprocess.Popen[str]) -> dict[str, Any]:
     return found
 
 
-def client(dcudp: str, command: str, *words: str) -> list[str]:
+def client(dcudp: str, command: str, *options: str) -> list[str]:
     """Return a command of the program `dcudp` as it is run on the left."""
-    return [*priority(END_LEVEL), dcudp, command, ADDRESS, "--insecure", "--json", *words]
+    return [*priority(END_LEVEL), dcudp, command, ADDRESS, "--insecure", "--json", *options]
 
 
 def times(router: str, dcudp: str) -> Times:
     """Measure idle round trips."""
     ping = client(dcudp, "ping", "--count", "1000", "--interval", "2 ms")
-    # ACKs and ACK2s pass no application, unlike what ping sends: a slow flow tells their times.
+    # ACKs and ACK2s pass no application, unlike pings: a slow flow measures their times.
     quiet = client(dcudp, "bench", "--rate", "1 Mbit/s", "--time", "5 s", "--interval", "50 ms")
     with network(router, *ROUTER, *MARKS) as net, served(net, dcudp) as stack:
-        pinged = answer(start(stack, net.on_left(ping)))
-        idle = answer(start(stack, net.on_left(quiet)))
+        pinged = report_of(start(stack, net.on_left(ping)))
+        idle = report_of(start(stack, net.on_left(quiet)))
     round_trips = [one["rtt_us"] for one in idle["intervals"][10:]]
     return Times(statistics.median(round_trips), pinged["p50_us"] - pinged["min_us"])
 
@@ -206,18 +206,18 @@ class Flow:
 def measure(net: Network, dcudp: str, starts: list[float]) -> tuple[dict[str, Any], list[Flow]]:
     """Run the flows; return what the router and each sender saw."""
     seconds, milliseconds = WARM_S + MEASURED_S + 1, f"{INTERVAL_S * 1000:g} ms"
-    words = ["--capacity", CAPACITY, "--time", f"{seconds} s", "--interval", milliseconds]
+    options = ["--capacity", CAPACITY, "--time", f"{seconds} s", "--interval", milliseconds]
     with served(net, dcudp) as stack:
         begin, ends = time.monotonic(), []
         for at in starts:
             time.sleep(max(0.0, begin + at - time.monotonic()))
-            ends.append(start(stack, net.on_left(client(dcudp, "bench", *words))))
+            ends.append(start(stack, net.on_left(client(dcudp, "bench", *options))))
         time.sleep(begin + WARM_S - time.monotonic())
         net.measured()
         time.sleep(MEASURED_S)
         seen = net.measured()
         # Data buffered at the end may take long to leave.
-        reports = [answer(end) for end in ends]
+        reports = [report_of(end) for end in ends]
     both = zip(starts, reports, strict=True)
     return seen, [Flow(at, report["intervals"]) for at, report in both]
 

@@ -33,12 +33,12 @@ class UnavailableError(Exception):
     """Something is missing on this machine; the message names it."""
 
 
-def ip(*words: str) -> None:
+def ip(*arguments: str) -> None:
     """Run `ip`; raise an error where this machine does not permit it."""
     program = shutil.which("ip")
     if program is None:
         raise UnavailableError("needs ip (Debian: iproute2; make system)")
-    done = subprocess.run([program, *words], capture_output=True, text=True, check=False)
+    done = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise UnavailableError(f"needs the rights for network namespaces: {done.stderr.strip()}")
 
@@ -79,12 +79,12 @@ class Network:
 
     def measured(self) -> Report:
         """Return what the router measured since the last call."""
-        requests, answers = self.router.stdin, self.router.stdout
-        if requests is None or answers is None:
+        requests, reports = self.router.stdin, self.router.stdout
+        if requests is None or reports is None:
             raise UnavailableError("the router has no pipes")
         requests.write("\n")
         requests.flush()
-        found: Report = json.loads(answers.readline())
+        found: Report = json.loads(reports.readline())
         return found
 
 

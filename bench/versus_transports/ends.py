@@ -76,7 +76,7 @@ class Process:
         return self.popen.returncode is not None
 
     def wait(self, seconds: float) -> bool:
-        """Wait for its end so long at most, and tell whether it came."""
+        """Wait for its end, up to a limit; return whether it came."""
         end = time.monotonic() + seconds
         while not self.ended():
             if time.monotonic() > end:

@@ -54,9 +54,9 @@ class Lab:
 
     def offloads(self, *, on: bool) -> None:
         """Switch the segmentation and the coalescing of both ends."""
-        words = [word for name in OFFLOADS for word in (name, "on" if on else "off")]
+        arguments = [argument for name in OFFLOADS for argument in (name, "on" if on else "off")]
         for end in ADDRESSES:
-            must(self.inside(end, "ethtool", "-K", DEVICE, *words))
+            must(self.inside(end, "ethtool", "-K", DEVICE, *arguments))
 
     @contextmanager
     def loss(self, share: float) -> Iterator[None]:

@@ -83,7 +83,7 @@ class Record:
         return seconds / (self.gigabytes or 0.0)
 
     def __str__(self) -> str:
-        """Return the result in words."""
+        """Return the result as a string."""
         if self.failure is not None:
             return self.failure
         if self.gbit_s is not None:

@@ -51,7 +51,7 @@ class Pings:
 
 @dataclass(frozen=True)
 class Transport:
-    """A transport: its words for the server and for either client.
+    """A transport: its arguments for the server and for either client.
 
     Attributes:
         name: its name in the tables.
@@ -98,8 +98,8 @@ class Quinn(Transport):
 
     def client(self, how: str, amount: str) -> list[str]:
         """Return the command of a client."""
-        *words, last = super().client(how, amount)
-        return [*words, str(WORK / "certificate.der"), last]
+        *arguments, last = super().client(how, amount)
+        return [*arguments, str(WORK / "certificate.der"), last]
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ class Ours(Transport):
     control: str = "dcudp"
 
     def server(self, how: str) -> list[str]:
-        """Return the command of a server: it answers pings too."""
+        """Return the command of a server: it replies to pings too."""
         del how
         address = f"{ADDRESSES['receiver']}:{PORT}"
         return [str(WORK / "dcudp"), "bench", "--serve", "--listen", address, *self._common()]
@@ -141,9 +141,9 @@ class Ours(Transport):
         what = ["bench", "--time", f"{amount} s"]
         if how == "ping":
             what = ["ping", "--count", amount, "--interval", "0 s", "--size", "64 B"]
-        command, *words = what
+        command, *arguments = what
         address = f"{ADDRESSES['receiver']}:{PORT}"
-        return [str(WORK / "dcudp"), command, address, "--json", *words, *self._common()]
+        return [str(WORK / "dcudp"), command, address, "--json", *arguments, *self._common()]
 
     def goodput(self, outcome: Outcome) -> Goodput:
         """Read what the receiver reports."""
@@ -209,11 +209,11 @@ def compiled(part: str) -> str | None:
     return attempt(command, HERE)
 
 
-def cargo(folder: Path, name: str, *words: str) -> str | None:
+def cargo(folder: Path, name: str, *arguments: str) -> str | None:
     """Build a program in Rust, as optimized as ever, and put a link to it among the others."""
     if shutil.which("cargo") is None:
         return "cargo is not installed"
-    command = ["cargo", "build", "--quiet", "--release", "--locked", "--bin", name, *words]
+    command = ["cargo", "build", "--quiet", "--release", "--locked", "--bin", name, *arguments]
     done = subprocess.run(
         [*command, "--message-format=json"], cwd=folder, capture_output=True, text=True, check=False
     )

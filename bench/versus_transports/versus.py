@@ -60,7 +60,7 @@ class Setting:
     offloads: bool
     loss: float = 0.0
 
-    def wants(self, transport: Transport) -> bool:
+    def includes(self, transport: Transport) -> bool:
         """Tell whether a transport is measured so."""
         return self.loss == 0.0 or transport.losses
 
@@ -69,7 +69,7 @@ class Setting:
         return self.loss == 0.0 or repeat == 0
 
     def __str__(self) -> str:
-        """Return it in words."""
+        """Return it as a string."""
         loss = f", {self.loss:.0%} loss" if self.loss else ""
         return f"{self.how}, offloads {'on' if self.offloads else 'off'}{loss}"
 
@@ -132,13 +132,13 @@ def prepared(only: list[str] | None) -> tuple[list[Transport], dict[str, str]]:
         if only and transport.name not in only:
             continue
         if transport.part not in reasons:
-            tell(f"building {transport.part}")
+            log(f"building {transport.part}")
             reasons[transport.part] = transports.build(transport.part)
         reason = reasons[transport.part]
         if reason is None:
             chosen.append(transport)
         else:
-            tell(f"{transport.name} is left out: {reason}")
+            log(f"{transport.name} is left out: {reason}")
             left_out[transport.name] = reason
     return chosen, left_out
 
@@ -151,12 +151,12 @@ def all_records(opened: lab.Lab, chosen: list[Transport], plan: Plan) -> list[Re
         for setting in (one for one in SETTINGS if one.comes(repeat)):
             opened.offloads(on=setting.offloads)
             with opened.loss(setting.loss):
-                for transport in filter(setting.wants, chosen):
+                for transport in filter(setting.includes, chosen):
                     if time.monotonic() > end:
-                        tell(f"{plan.budget_s} s are over: the rest is left out")
+                        log(f"{plan.budget_s} s are over: the rest is left out")
                         return records
                     record = one_record(opened, setting, transport, plan)
-                    tell(f"{repeat + 1}/{plan.repeats} {setting}: {transport.name}: {record}")
+                    log(f"{repeat + 1}/{plan.repeats} {setting}: {transport.name}: {record}")
                     records.append(record)
     return records
 
@@ -182,9 +182,9 @@ def one_record(opened: lab.Lab, setting: Setting, transport: Transport, plan: Pl
     return record
 
 
-def tell(words: str) -> None:
+def log(message: str) -> None:
     """Tell how far it is."""
-    print(words, file=sys.stderr, flush=True)
+    print(message, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

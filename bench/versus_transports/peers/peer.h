@@ -120,7 +120,7 @@ void Serve(Transport& link) {
   char wanted;
   ReceiveAll(link, &wanted, 1);
   wanted == kEcho ? Echo(link) : Swallow(link);
-  // Until the peer is gone, or this process is ended: the answer must arrive.
+  // Until the peer is gone, or this process is ended: the reply must arrive.
   while (link.Receive(&wanted, 1) > 0) {
   }
 }
@@ -153,9 +153,9 @@ void Ping(Transport& link, size_t count) {
 }
 
 template <typename Transport>
-void Run(const std::vector<std::string>& words) {
-  const std::string& how = words.at(0);
-  const sockaddr_in address = Address(words.at(1).c_str(), words.at(2).c_str());
+void Run(const std::vector<std::string>& arguments) {
+  const std::string& how = arguments.at(0);
+  const sockaddr_in address = Address(arguments.at(1).c_str(), arguments.at(2).c_str());
   if (how == "serve") {
     auto listener = Transport::Listen(address);
     Ready();
@@ -163,8 +163,8 @@ void Run(const std::vector<std::string>& words) {
     return Serve(link);
   }
   auto link = Transport::Connect(address);
-  if (how == "send") SendFor(link, std::stod(words.at(3)));
-  else if (how == "ping") Ping(link, std::stoul(words.at(3)));
+  if (how == "send") SendFor(link, std::stod(arguments.at(3)));
+  else if (how == "ping") Ping(link, std::stoul(arguments.at(3)));
   else Fail("no such command: " + how);
   link.Close();
 }

@@ -17,7 +17,7 @@ constexpr size_t kDatagram = 1500 - 20 - 8;
 constexpr size_t kSegments = 40;
 // Datagrams of other sizes report that all data are sent: how many bytes.
 constexpr size_t kEnd = sizeof(uint64_t);
-constexpr int kAnswerMillis = 20;
+constexpr int kReplyMillis = 20;
 constexpr int kEndsAtMost = 100;
 constexpr size_t kReceiveBuffer = 1 << 16;
 
@@ -39,7 +39,7 @@ int Connected(const sockaddr_in& address) {
   return made;
 }
 
-// Echoes pings; counts data from the first to the end, and answers the end.
+// Echoes pings; counts data from the first to the end, and acknowledges the end.
 void Serve(const sockaddr_in& address) {
   const int socket = Socket();
   const int on = 1;
@@ -100,12 +100,12 @@ void SendFor(int socket, double seconds) {
     sent += static_cast<uint64_t>(count);
   }
   // The end may be lost as everything here.
-  pollfd answer{socket, POLLIN, 0};
+  pollfd reply{socket, POLLIN, 0};
   for (int i = 0; i < kEndsAtMost; ++i) {
     if (send(socket, &sent, sizeof sent, 0) < 0) Fail("send");
-    if (poll(&answer, 1, kAnswerMillis) > 0) return;
+    if (poll(&reply, 1, kReplyMillis) > 0) return;
   }
-  Fail("no answer");
+  Fail("no reply");
 }
 
 void Ping(int socket, size_t count) {
@@ -119,12 +119,12 @@ void Ping(int socket, size_t count) {
   peer::ReportPings(micros);
 }
 
-void Run(const std::vector<std::string>& words) {
-  const std::string& how = words.at(0);
-  const sockaddr_in address = peer::Address(words.at(1).c_str(), words.at(2).c_str());
+void Run(const std::vector<std::string>& arguments) {
+  const std::string& how = arguments.at(0);
+  const sockaddr_in address = peer::Address(arguments.at(1).c_str(), arguments.at(2).c_str());
   if (how == "serve") Serve(address);
-  else if (how == "send") SendFor(Connected(address), std::stod(words.at(3)));
-  else if (how == "ping") Ping(Connected(address), std::stoul(words.at(3)));
+  else if (how == "send") SendFor(Connected(address), std::stod(arguments.at(3)));
+  else if (how == "ping") Ping(Connected(address), std::stoul(arguments.at(3)));
   else Fail("no such command: " + how);
 }
 

@@ -1,7 +1,7 @@
-//! How many random inputs a test tries. For tests alone.
+//! Helpers of tests alone: the count of random inputs, and the comparison with a snapshot.
 //!
-//! `INCASTLE_TESTS=full` asks each test for its full count, and a number for this count from each test.
-//! Otherwise a test tries an eighth of its full count, so that `make test` stays short.
+//! Each test tries its full count of random inputs with `INCASTLE_TESTS=full`, or the count that the variable
+//! has. Otherwise it tries an eighth of its full count, so that `make test` stays short.
 
 #![allow(
     clippy::disallowed_methods,
@@ -10,14 +10,23 @@
 
 /// The share of the full count that a quick test tries.
 const QUICK: u32 = 8;
-/// A quick test tries this count at least, unless the full count is lower.
-const LEAST: u32 = 16;
+/// The minimum count of a quick test, unless its full count is lower.
+const MIN: u32 = 16;
 
 /// The number of inputs of a test whose full count is `full`.
 pub fn cases(full: u32) -> u32 {
     match std::env::var("INCASTLE_TESTS").as_deref() {
-        Err(_) => (full / QUICK).max(LEAST).min(full),
+        Err(_) => (full / QUICK).max(MIN).min(full),
         Ok("full") => full,
         Ok(count) => count.parse().expect("INCASTLE_TESTS is full or a number"),
     }
+}
+
+/// Asserts that the lines of a text are those of a stored snapshot.
+#[track_caller]
+pub fn assert_snapshot(text: &str, snapshot: &str) {
+    for (now, then) in text.lines().zip(snapshot.lines()) {
+        assert_eq!(now, then);
+    }
+    assert_eq!(text.lines().count(), snapshot.lines().count());
 }

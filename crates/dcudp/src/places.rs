@@ -2,8 +2,8 @@
 //! connection that is evicted.
 //!
 //! A connection is idle while it has no transfer and no measurement; pings do not count. A new connection
-//! without a free place, in total or in the share of its address, takes the place of the connection that
-//! has been idle longest.
+//! may find no free place, in total or in the share of its address. Then it takes the place of the
+//! connection that has been idle longest.
 //!
 //! Leaves out: a queue (a refused client tries again); the speed of transfers (an active one keeps its
 //! place, within its address's share).
@@ -27,7 +27,7 @@ pub struct Limits {
     pub connections: u16,
     /// The places of one address; in IPv6, of one /64 network.
     pub per_address: u16,
-    /// Who is idle for less keeps its place: between two files of a client there is a moment, too.
+    /// A connection that is idle for less keeps its place: clients pause between two files.
     pub evict_after: Duration,
 }
 
@@ -156,7 +156,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Who has it.
+    /// Its holder.
     pub const fn peer(&self) -> SocketAddr {
         self.peer
     }

@@ -58,8 +58,8 @@ impl Bottlenecks {
         }
     }
 
-    /// The index, on a flow's path, of the link around which it is timed: one whose surroundings contain all that
-    /// the flow meets, else its worst bottleneck. Absent without bottlenecks.
+    /// The index, on a flow's path, of the link around which it is timed. Its surroundings contain all that the flow
+    /// meets, or it is the worst bottleneck. Absent without bottlenecks.
     pub(super) fn timed_at(&self, flow: usize) -> Option<usize> {
         self.timed[flow].map(usize::from)
     }

@@ -1,8 +1,8 @@
 //! Classes of equal links, and the simulated links of each.
 //!
 //! The links of a class have the same rate, delay and distance from hosts, and the same disciplines at their ports.
-//! Where not all of a class are simulated, its links are sorted by the bytes that cross them,
-//! and divided into clusters that carry about the same. Many quiet links form one cluster; a busy one is
+//! Where not all of a class are simulated, its links are sorted by bytes, and divided into clusters that carry
+//! about the same. Many quiet links form one cluster; a busy one is
 //! a cluster by itself. The median link of a cluster is simulated. If none of these has flows at a kind of
 //! ports, the busiest link of that kind is simulated too.
 //!

@@ -1,7 +1,7 @@
 //! From delays at links to completion times: ideal time + extra time in the fluid + delays along the path.
 //!
 //! A flow has its own delay at each simulated link. At any other link it gets the delay of a random flow of
-//! about its size in the same situation (after section 3.4 of the NSDI paper).
+//! about its size in the same situation. This follows section 3.4 of the NSDI paper.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Pools of delays, to draw from for flows at links that were not simulated.
 //!
 //! Section 3.4 of the NSDI paper puts the delays at a link into buckets by the size of flows. Here the fluid
-//! determines whether a flow had a bottleneck, and for every other flow the situation at each link: idle, busy, or
-//! full of others. A draw for such a flow at a link is from flows in the same situation and of about the same
+//! determines whether a flow had a bottleneck. Every other flow has a situation at each link: idle, busy, or full
+//! of others. A draw for such a flow at a link is from flows in the same situation and of about the same
 //! size. Their ports have the same rate and discipline, in any tier.
 //!
 //! A flow with a bottleneck draws once, from flows with a bottleneck, of about its size and its time in the

@@ -3,8 +3,8 @@
 //! Section 3.2 of the NSDI paper: each sender is behind a link of its rate, so that no host sends faster
 //! than it can. Then follows the simulated link, and no flow waits for another after it. Here a flow's earlier
 //! links become one, as slow as the slowest of them, which all flows of the host share. The later links become
-//! one as well, separate for each flow. The round trip of a full packet and its ACK is that of the whole path
-//! plus the flow's waits elsewhere in the fluid, which delay its ACKs. A shorter packet takes as long as a full one on links that are merged into another.
+//! one as well, separate for each flow. A full packet and its ACK take the round trip of the whole path, plus
+//! the flow's waits elsewhere in the fluid. A shorter packet takes as long as a full one on links that are merged into another.
 //!
 //! A link with a pace represents the flow's bottleneck port elsewhere. Packets wait there as long, and are
 //! marked and dropped as early. Without congestion signals the flow would have an unbounded window, and

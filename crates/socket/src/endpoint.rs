@@ -32,7 +32,7 @@ pub struct Endpoint {
     handle: Arc<Handle>,
 }
 
-/// Who opens a connection.
+/// The way in which a connection opens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Opening {
     Client,

@@ -9,13 +9,13 @@ use thiserror::Error;
 /// Why there is no connection.
 #[derive(Debug, Error)]
 pub enum ConnectError {
-    /// Nobody answered the handshake in time.
+    /// The peer did not reply to the handshake in time.
     #[error("{0} does not answer: nobody listens there, it wants a key, or a firewall drops UDP")]
     NoAnswer(SocketAddr),
-    /// Nobody answered an endpoint with a key.
+    /// No reply to an endpoint with a key.
     #[error("{0} does not answer: its key is another one or it has none, or nobody is there")]
     NoSession(SocketAddr),
-    /// The peer has the key, but does not answer the handshake.
+    /// The peer has the key, but does not reply to the handshake.
     #[error("{0} has the key, but does not answer: nobody listens there, or it is gone")]
     NoListener(SocketAddr),
     /// The peer's host reports that nobody listens on that port.
@@ -50,7 +50,7 @@ pub enum ConnectError {
     Random(String),
 }
 
-/// Why a connection is over, or what it was asked for cannot be done.
+/// Why a connection is over, or why a call on it fails.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ConnectionError {
     /// The peer was silent for the idle timeout.

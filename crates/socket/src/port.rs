@@ -37,7 +37,7 @@ pub(crate) struct Mailbox {
     /// No handle is left.
     pub(crate) abandoned: bool,
     pub(crate) driver: Option<Waker>,
-    /// Who waits for the end of all connections.
+    /// The tasks that wait for the end of all connections.
     pub(crate) closers: Vec<Waker>,
 }
 

@@ -57,7 +57,7 @@ pub(crate) struct State {
     pub(crate) refusal: Option<ConnectError>,
     pub(crate) readers: Vec<Waker>,
     pub(crate) writers: Vec<Waker>,
-    /// Who waits for the beginning, for everything to be delivered, or for the end.
+    /// The tasks that wait for the beginning, for the delivery of all data, or for the end.
     pub(crate) watchers: Vec<Waker>,
     pub(crate) events: Queue,
     /// The application has closed, and reads no more.

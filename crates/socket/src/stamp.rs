@@ -3,9 +3,9 @@
 //! call has no interval.
 //!
 //! Only an endpoint without DCUDP has them. `quinn-udp` has 96 bytes for the control messages of coalesced
-//! datagrams; with a time stamp there is no room for the ECN field, which DCUDP needs. DCUDP's capacity is
-//! configured instead. If such an endpoint falls back to UDT's control, it stamps datagrams as it reads them:
-//! all of one round get the instant of its first call. A backlog takes several calls in immediate
+//! datagrams. With a time stamp there is no room for the ECN field, which DCUDP needs. DCUDP's capacity is
+//! configured instead. If such an endpoint falls back to UDT's control, it stamps datagrams as it reads them.
+//! All of one round get the instant of its first call. A backlog takes several calls in immediate
 //! succession, and their instants would show the speed of the calls.
 //!
 //! Leaves out: datagrams that a NIC or the kernel has coalesced (GRO). They have one stamp, which shows the

@@ -97,7 +97,7 @@ impl Session {
         for round in 0..5_000_u32 {
             self.now = self.now.saturating_add(step);
             if round > 100 && round < 3_500 && round.is_multiple_of(10) {
-                self.say(round);
+                self.send_message(round);
             }
             if round == 4_000 {
                 self.close();
@@ -110,7 +110,7 @@ impl Session {
     }
 
     /// A message of one to four packets, every fifth with a short life.
-    fn say(&mut self, round: u32) {
+    fn send_message(&mut self, round: u32) {
         let length = 1_000 * (1 + round as usize / 10 % 4);
         let options = MessageOptions {
             ttl: (round.is_multiple_of(50)).then_some(Span::from_us(150)),
@@ -146,12 +146,12 @@ impl Session {
                         .expect("a packet of ours");
                     while connection.receive_message(now).is_some() {}
                 }
-                None => self.answer(&bytes),
+                None => self.accept(&bytes),
             }
         }
     }
 
-    fn answer(&mut self, request: &[u8]) {
+    fn accept(&mut self, request: &[u8]) {
         let view = parse(request, Dialect::Udt).expect("a handshake of ours");
         let handshake = view.handshake.expect("a handshake");
         let peer = PeerAddress {

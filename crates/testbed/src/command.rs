@@ -35,7 +35,7 @@ pub struct Options {
     /// Send messages of this many bytes, not a stream
     #[arg(long)]
     pub message: Option<usize>,
-    /// Who closes: this endpoint once it has sent and received, or its peer
+    /// The endpoint that closes: this one once it has sent and received, or its peer
     #[arg(long, default_value = "first")]
     pub close: Close,
     /// Give up after this many seconds
@@ -54,7 +54,7 @@ pub enum How {
     Meet,
 }
 
-/// Who closes.
+/// The endpoint that closes.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Close {
     /// This end, once it is done.

@@ -209,11 +209,11 @@ impl Peer {
                 Ok(())
             }
             Some(_) => Ok(()),
-            None => self.answer(now, from, length),
+            None => self.accept(now, from, length),
         }
     }
 
-    fn answer(&mut self, now: Time, from: SocketAddr, length: usize) -> Result<(), PeerError> {
+    fn accept(&mut self, now: Time, from: SocketAddr, length: usize) -> Result<(), PeerError> {
         let datagram = &self.datagram[..length];
         let (Some(listener), Ok(view)) = (&self.listener, parse(datagram, Dialect::Udt)) else {
             return Ok(());

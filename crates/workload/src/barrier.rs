@@ -1,7 +1,7 @@
 //! Requests: a client sends requests to all its servers at once and waits for the last response.
 //!
-//! Its next round follows that response (barrier-synchronised, or a query in closed loop), begins at random
-//! instants (a query in open loop), or follows the last response of its group (`all_to_all`).
+//! A barrier-synchronised incast and a query in closed loop begin the next round after that response. A query
+//! in open loop begins it at a random instant, `all_to_all` after the last response of the group.
 //! Request and response use one connection, which the client opens at the beginning of its first round. Where
 //! rounds overlap, each server responds in the order of its requests. The response leaves the
 //! server the moment the request is complete there: servers have no disks. With `request_jitter` each request

@@ -1,6 +1,7 @@
 //! The trajectories of the controllers: unchanged to the last digit, and in agreement with the
 //! theory of one flow, where there is one.
 
+use incastle_cases::assert_snapshot;
 use incastle_congestion::{Algorithm, Dctcp, DctcpConfig};
 use incastle_units::{Bytes, Span, Time};
 
@@ -10,11 +11,7 @@ use crate::support::trajectory::csv;
 /// After a deliberate change: `cargo run -p incastle-xtask snapshots`, and read the difference.
 #[test]
 fn the_trajectories_are_those_of_the_snapshot() {
-    let snapshot = include_str!("../snapshots/trajectory.csv");
-    for (now, then) in csv().lines().zip(snapshot.lines()) {
-        assert_eq!(now, then);
-    }
-    assert_eq!(csv().lines().count(), snapshot.lines().count());
+    assert_snapshot(&csv(), include_str!("../snapshots/trajectory.csv"));
 }
 
 /// alpha^2 (1 - alpha / 4) = (2 W* + 1) / (W* + 1)^2, by bisection.

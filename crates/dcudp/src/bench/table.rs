@@ -64,9 +64,9 @@ pub struct Measurement {
 /// Both endpoints.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Endpoints {
-    /// Who sent.
+    /// The sender.
     pub sender: Endpoint,
-    /// Who received: its rate is the goodput.
+    /// The receiver: its rate is the goodput.
     pub receiver: Endpoint,
 }
 

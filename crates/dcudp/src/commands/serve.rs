@@ -119,7 +119,7 @@ async fn run(
         sessions.shutdown().await;
         timeout(LINGER, endpoint.close()).await.ok();
     };
-    // Who asks twice does not want to wait.
+    // The second signal stops at once.
     tokio::select! {
         () = ending => {}
         () = stopped() => {}

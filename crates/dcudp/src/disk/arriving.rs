@@ -1,8 +1,8 @@
 //! A file that arrives: under a separate name until it is whole, and then under its name at once.
 //!
-//! `NAME.dcudp-part` is in the directory of its final name and stays there when a transfer is cut short, so
-//! that the next one goes on from it. Whoever writes to it holds a lock (flock). Whole means: as long
-//! as announced, the same hash, and on the disk (fsync) before it is renamed, and the directory after.
+//! `NAME.dcudp-part` is in the directory of its final name. It stays there when a transfer is interrupted, and
+//! the next one resumes from it. Its writer holds a lock (flock). A whole file has the announced length and
+//! hash. It is on the disk (fsync) before it is renamed; then the directory is synchronised.
 
 use std::fs::File;
 use std::io::{Seek, SeekFrom, Write};

@@ -1,8 +1,8 @@
 //! A file that leaves: read in order, hashed whole.
 //!
 //! The length is read when the file is opened. The transfer fails if the file becomes shorter, or if its
-//! length or modification time differ at the end: its bytes would be of two versions. Files of /proc fail
-//! too, as their length is wrong.
+//! length or modification time has changed at the end. Its bytes would be of two versions. Files of /proc
+//! fail too, as their length is wrong.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek, SeekFrom};

@@ -89,7 +89,7 @@ impl ErrorCode {
     }
 }
 
-/// Who sends in a measurement.
+/// The sender of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BenchDirection {
     /// The client, to the server.
@@ -101,7 +101,7 @@ pub enum BenchDirection {
 /// The measurement that a client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BenchRequest {
-    /// Who sends.
+    /// The sender.
     pub direction: BenchDirection,
     /// How long.
     pub millis: u32,

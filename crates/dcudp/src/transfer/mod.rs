@@ -39,7 +39,7 @@ impl Moved {
         let size = bytes_lossy(self.size);
         let seconds = time.as_secs_f64();
         if self.size == 0 {
-            // Nobody can tell whether it was there.
+            // An empty file may have been there.
             return format!("{size}, an empty file");
         }
         if self.resumed == self.size {

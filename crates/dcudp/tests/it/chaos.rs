@@ -47,41 +47,38 @@ fn a_name() -> impl Strategy<Value = &'static str> {
     select(vec![FIRST, "a", "b"])
 }
 
-/// A file as it should be sent, but for what is left out or changed in it.
-fn almost_a_file() -> impl Strategy<Value = Vec<Frame>> {
-    let length = 0..MAX_LENGTH;
-    let change = prop_oneof![3 => Just(None), 1 => (0..5_usize, 0..MAX_LENGTH).prop_map(Some)];
-    (
-        a_name(),
-        0..2_u64,
-        length.clone(),
-        length,
-        any::<bool>(),
-        change,
-    )
-        .prop_map(|(what, which, length, cut, replace, change)| {
-            let cut = cut.min(length);
-            let mut frames = vec![
-                Some(put_frame(what, length, replace)),
-                Some(Frame::Begin { offset: 0 }),
-                data(which, 0, cut),
-                data(which, cut, length),
-                Some(end(which, length)),
-            ];
-            match change {
-                Some((index, value)) if value % 2 == 0 => frames[index] = None,
-                Some((0, value)) => frames[0] = Some(put_frame(what, value, replace)),
-                Some((1, value)) => {
-                    frames[1] = Some(Frame::Begin {
-                        offset: value as u64,
-                    });
-                }
-                Some((2 | 3, value)) => frames[3] = data(1 - which, 0, value),
-                Some((_, value)) => frames[4] = Some(end(which, value)),
-                None => {}
+prop_compose! {
+    /// A file as it should be sent, except for one frame that is changed or left out.
+    fn almost_a_file()(
+        what in a_name(),
+        which in 0..2_u64,
+        length in 0..MAX_LENGTH,
+        cut in 0..MAX_LENGTH,
+        replace in any::<bool>(),
+        change in prop_oneof![3 => Just(None), 1 => (0..5_usize, 0..MAX_LENGTH).prop_map(Some)],
+    ) -> Vec<Frame> {
+        let cut = cut.min(length);
+        let mut frames = vec![
+            Some(put_frame(what, length, replace)),
+            Some(Frame::Begin { offset: 0 }),
+            data(which, 0, cut),
+            data(which, cut, length),
+            Some(end(which, length)),
+        ];
+        match change {
+            Some((index, value)) if value % 2 == 0 => frames[index] = None,
+            Some((0, value)) => frames[0] = Some(put_frame(what, value, replace)),
+            Some((1, value)) => {
+                frames[1] = Some(Frame::Begin {
+                    offset: value as u64,
+                });
             }
-            frames.into_iter().flatten().collect()
-        })
+            Some((2 | 3, value)) => frames[3] = data(1 - which, 0, value),
+            Some((_, value)) => frames[4] = Some(end(which, value)),
+            None => {}
+        }
+        frames.into_iter().flatten().collect()
+    }
 }
 
 fn a_frame() -> impl Strategy<Value = Frame> {

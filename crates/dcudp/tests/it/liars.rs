@@ -207,7 +207,7 @@ async fn got(replies: Vec<Frame>) -> (Failure, Vec<String>) {
                 return;
             }
         }
-        // Whatever the client says to that.
+        // Any further frames of the client.
         while let Ok(Some(_)) = server.next_request().await {}
     });
     client.greet().await.unwrap();

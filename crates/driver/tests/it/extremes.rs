@@ -1,7 +1,7 @@
 //! Random scenarios of extreme values: whatever the language accepts can be built and run.
 //!
 //! Some keys of the scenarios in `examples` and of the papers are changed, as the language's description
-//! lists them. They become 0, 1, the limits of their range or just beyond, the greatest numbers, empty
+//! lists them. They become 0, 1, the limits of their range or just beyond, the largest numbers, empty
 //! lists, other strings. A scenario that is refused has a message. One that is accepted is built and runs
 //! for some events, without a panic. More of them, with overflow checks:
 //! `INCASTLE_TESTS=100000 CARGO_PROFILE_DEV_OPT_LEVEL=3 cargo test -p incastle-driver --test it extremes`.
@@ -65,8 +65,8 @@ struct Place {
 
 enum Kind {
     Value(Key),
-    /// The words of a choice.
-    Words(Vec<&'static str>),
+    /// The alternatives of a choice.
+    Choice(Vec<&'static str>),
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn whatever_is_accepted_can_run() {
         let changes = changes(base, &description, cases > CASES, &mut rng);
         match catch_unwind(AssertUnwindSafe(|| outcome(base, &changes))) {
             Ok(was_accepted) => accepted += u32::from(was_accepted),
-            Err(panic) => found.push(told(number, base, &changes, panic.as_ref())),
+            Err(panic) => found.push(report(number, base, &changes, panic.as_ref())),
         }
     }
     assert!(
@@ -99,12 +99,12 @@ fn whatever_is_accepted_can_run() {
     );
 }
 
-fn told(number: u32, base: &Base, changes: &[Change], panic: &dyn std::any::Any) -> String {
-    let words = panic.downcast_ref::<String>().cloned();
-    let words = words.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
-    let words = words.unwrap_or_default();
+fn report(number: u32, base: &Base, changes: &[Change], panic: &dyn std::any::Any) -> String {
+    let message = panic.downcast_ref::<String>().cloned();
+    let message = message.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned()));
+    let message = message.unwrap_or_default();
     format!(
-        "case {number}: {} {changes:?}: {words}",
+        "case {number}: {} {changes:?}: {message}",
         base.path.display()
     )
 }
@@ -119,7 +119,7 @@ fn outcome(base: &Base, changes: &[Change]) -> bool {
     }
     // A scenario that is written with all its defaults is the same.
     let again = parse_with(&scenario.resolved(), "resolved.toml", &[], &Folder::of(""))
-        .map_err(|found| words(&found));
+        .map_err(|found| joined(&found));
     assert_eq!(
         again.map(|(again, _)| again.resolved()),
         Ok(scenario.resolved())
@@ -136,7 +136,7 @@ fn is_large(scenario: &Scenario) -> bool {
     nodes.max(layout.links.len()) > SMALL || static_flows(scenario.tables(), layout).len() > SMALL
 }
 
-fn words(diagnostics: &[Diagnostic]) -> String {
+fn joined(diagnostics: &[Diagnostic]) -> String {
     let lines: Vec<_> = diagnostics.iter().map(ToString::to_string).collect();
     lines.join("\n")
 }
@@ -148,8 +148,8 @@ fn parsed(base: &Base, changes: &[Change]) -> Result<Scenario, ()> {
     match parse_with(&base.text, &path, &all, &Folder::of(&path)) {
         Ok((scenario, _)) => Ok(scenario),
         Err(mistakes) => {
-            let told = mistakes.iter().any(|one| one.severity == Severity::Error);
-            assert!(told, "a scenario that is refused has a mistake");
+            let has_error = mistakes.iter().any(|one| one.severity == Severity::Error);
+            assert!(has_error, "a scenario that is refused has a mistake");
             Err(())
         }
     }
@@ -201,9 +201,9 @@ fn smaller(base: &mut Base) -> bool {
 
 // Changes.
 
-/// Some keys of a base, each with a value of its kind or of none. Mostly what is refused is taken back, so
-/// that extremes come together. Networks of the most hosts are right, and read for seconds: they come in
-/// a long test alone.
+/// Changes of some keys of a base, each to a value of its kind or of none. Most refused changes are taken
+/// back, so that extremes combine. Networks with the maximum number of hosts take seconds to read: they are
+/// tried in a long test alone.
 fn changes(
     base: &Base,
     description: &Description,
@@ -217,9 +217,9 @@ fn changes(
         let document = DeTable::parse(&resolved).expect("it is TOML");
         let mut places = Vec::new();
         collect(description, "", Some(document.get_ref()), &mut places);
-        // A word that is chosen brings further keys: more often than by its share.
+        // Choices bring further keys, so that they change more often than by their share.
         if random::below(rng, 4) == 0 {
-            places.retain(|place| matches!(place.kind, Kind::Words(_)));
+            places.retain(|place| matches!(place.kind, Kind::Choice(_)));
         }
         let place = &places[random::below(rng, places.len() as u64) as usize];
         let mut values = values(&place.kind);
@@ -265,13 +265,13 @@ fn collect(
                 }
             }
             Member::Choice(choice) => {
-                let words = choice.alternatives.iter().map(|one| one.word).collect();
+                let alternatives = choice.alternatives.iter().map(|one| one.word).collect();
                 places.push(Place {
                     path: full(choice.key),
-                    kind: Kind::Words(words),
+                    kind: Kind::Choice(alternatives),
                 });
-                let word = value(choice.key).and_then(DeValue::as_str);
-                let chosen = word.or(choice.default);
+                let written = value(choice.key).and_then(DeValue::as_str);
+                let chosen = written.or(choice.default);
                 let mut alternatives = choice.alternatives.iter();
                 if let Some(chosen) = alternatives.find(|one| chosen == Some(one.word)) {
                     collect(&chosen.table, path, table, places);
@@ -390,7 +390,7 @@ const RATES: &[&str] = &[
 /// Values to try in a place: of its kind and range, and some that nothing takes.
 fn values(kind: &Kind) -> Vec<String> {
     let key = match kind {
-        Kind::Words(words) => return words.iter().map(|word| quote(word)).collect(),
+        Kind::Choice(alternatives) => return alternatives.iter().map(|one| quote(one)).collect(),
         Kind::Value(key) => key,
     };
     let shape = key.shape.words.as_str();
@@ -424,7 +424,7 @@ fn values(kind: &Kind) -> Vec<String> {
     if let Some((range, _)) = &key.range {
         values.extend(limits(range));
     }
-    // Words and examples that the description names.
+    // Strings and examples that the description contains.
     values.extend(shape.split('"').skip(1).step_by(2).map(quote));
     values.extend(plain(&["[]", "\"\"", "{}"]));
     values
@@ -434,7 +434,7 @@ fn quote(text: &str) -> String {
     format!("\"{text}\"")
 }
 
-/// The limits of a range, as its words have them: `at least "1 B" and at most 7`.
+/// The limits of a range, as it is described: `at least "1 B" and at most 7`.
 fn limits(range: &str) -> impl Iterator<Item = String> {
     let limits = range.split(" and ");
     limits.filter_map(|limit| {

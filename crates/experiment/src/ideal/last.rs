@@ -1,6 +1,6 @@
 //! Flows that differ in the size of their last packet alone.
 //!
-//! Where the earlier packets do not depend on the last one, the flow's time consists of sums and maxima of that
+//! Let the earlier packets not depend on the last one. The flow's time then consists of sums and maxima of that
 //! packet's times on links: it waits for the packet ahead, or not. So the time grows with the
 //! packet's size, and its slope never falls: it is convex. Three points of a convex
 //! function on one line prove the line between the outer two. So some sizes are simulated for each number of

@@ -1,5 +1,5 @@
-//! The expected memory of a run, from the scenario alone: the offered load, as far as the receivers' links
-//! carry it, times the records of each packet, flow and sample. Flows of random sizes count with the mean.
+//! The expected memory of a run, from the scenario alone. It is the offered load that the receivers' links can
+//! carry, times the records of each packet, flow and sample. Flows of random sizes count with the mean.
 //!
 //! Leaves out: losses (fewer or more packets), timeouts, notifications of QCN.
 

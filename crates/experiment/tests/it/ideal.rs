@@ -50,7 +50,8 @@ proptest! {
         far in prop_oneof![Just("1 Gbit/s"), Just("10 Gbit/s"), Just("25 Gbit/s")],
         congestion in prop_oneof![Just("new-reno"), Just("cubic"), Just("dctcp")],
         framing in prop_oneof![Just("ip"), Just("ethernet")],
-        (handshake, delayed_ack_count) in (any::<bool>(), 1..3_u32),
+        handshake in any::<bool>(),
+        delayed_ack_count in 1..3_u32,
         window in prop_oneof![Just("unlimited"), Just("64 KB"), Just("20 KB")],
         burst in prop_oneof![Just(1), Just(1), Just(4)],
     ) {

@@ -149,47 +149,52 @@ const RATES: [&str; 6] = [
 ];
 const DELAYS: [&str; 5] = ["0 s", "0.3 us", "1 us", "9 us", "40 us"];
 
-/// Networks, with the hosts that send and those that receive: lines of `[network]`, `#0` to `#4` for rates
-/// and `@0`, `@1` for delays.
-const NETWORKS: [(&str, &str, &str); 7] = [
-    (
-        "topology = 'star'\nsenders = 5\n[network.links.receivers]\nrate = '#1'\n",
-        "senders",
-        "receiver",
-    ),
-    (
-        "topology = 'star'\nsenders = 3\n[network.links.receivers]\n\
+struct Network {
+    /// Lines of `[network]`, with `#0` to `#4` for rates and `@0`, `@1` for delays.
+    lines: &'static str,
+    from: &'static str,
+    to: &'static str,
+}
+
+const NETWORKS: [Network; 7] = [
+    Network {
+        lines: "topology = 'star'\nsenders = 5\n[network.links.receivers]\nrate = '#1'\n",
+        from: "senders",
+        to: "receiver",
+    },
+    Network {
+        lines: "topology = 'star'\nsenders = 3\n[network.links.receivers]\n\
          schedule = [{ at = '1 ms', rate = '#1' }, { at = '4 ms', rate = '#2' }]\n",
-        "senders",
-        "receiver",
-    ),
-    (
-        "topology = 'dumbbell'\nsenders = 3\nreceivers = 2\n[network.links.bottleneck]\nrate = '#1'\n\
+        from: "senders",
+        to: "receiver",
+    },
+    Network {
+        lines: "topology = 'dumbbell'\nsenders = 3\nreceivers = 2\n[network.links.bottleneck]\nrate = '#1'\n\
          delay = '@1'\n[network.links.receivers]\nrate = '#2'\n",
-        "senders",
-        "receivers",
-    ),
-    (
-        "topology = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\necmp = '%'\n\
+        from: "senders",
+        to: "receivers",
+    },
+    Network {
+        lines: "topology = 'leaf-spine'\nleaves = 3\nspines = 2\nhosts_per_leaf = 2\necmp = '%'\n\
          [network.links.leaf-spine]\nrate = '#1'\ndelay = '@1'\n",
-        "hosts",
-        "hosts",
-    ),
-    (
-        "topology = 'leaf-spine'\nleaves = 2\nspines = 3\nhosts_per_leaf = 2\necmp = '%'\nreconvergence_delay = '50 us'\n\
+        from: "hosts",
+        to: "hosts",
+    },
+    Network {
+        lines: "topology = 'leaf-spine'\nleaves = 2\nspines = 3\nhosts_per_leaf = 2\necmp = '%'\nreconvergence_delay = '50 us'\n\
          [network.links.slow]\nof = 'leaf-spine'\nrate = '#1'\n\
          [network.failures.one]\nbetween = ['leaf:0', 'spine:1']\ndown = '1 ms'\nup = '3 ms'\n",
-        "hosts",
-        "hosts",
-    ),
-    (
-        "topology = 'fat-tree'\nk = 4\necmp = '%'\n[network.links.edge-aggregation]\nrate = '#1'\n\
+        from: "hosts",
+        to: "hosts",
+    },
+    Network {
+        lines: "topology = 'fat-tree'\nk = 4\necmp = '%'\n[network.links.edge-aggregation]\nrate = '#1'\n\
          [network.links.aggregation-core]\nrate = '#2'\ndelay = '@1'\n",
-        "hosts",
-        "hosts",
-    ),
-    (
-        "topology = 'graph'\nhosts = ['a:0..1', 'b:0..1']\nswitches = ['s:0..4']\necmp = '%'\n\
+        from: "hosts",
+        to: "hosts",
+    },
+    Network {
+        lines: "topology = 'graph'\nhosts = ['a:0..1', 'b:0..1']\nswitches = ['s:0..4']\necmp = '%'\n\
          [network.links.left]\nbetween = ['as', 's:0']\n[network.links.right]\nbetween = ['bs', 's:4']\nrate = '#4'\n\
          [network.links.p]\nbetween = ['s:0', 's:1']\nrate = '#1'\ndelay = '@1'\n\
          [network.links.q]\nbetween = ['s:1', 's:4']\nrate = '#2'\n\
@@ -197,9 +202,9 @@ const NETWORKS: [(&str, &str, &str); 7] = [
          [network.links.t]\nbetween = ['s:2', 's:4']\nrate = '#1'\n\
          [network.links.u]\nbetween = ['s:0', 's:3']\nrate = '#2'\ndelay = '@1'\n\
          [network.links.v]\nbetween = ['s:3', 's:4']\nrate = '#3'\n",
-        "as",
-        "bs",
-    ),
+        from: "as",
+        to: "bs",
+    },
 ];
 
 const TRANSPORTS: [&str; 6] = [
@@ -211,40 +216,42 @@ const TRANSPORTS: [&str; 6] = [
     "kind = 'dcudp'\nhandshake = false",
 ];
 
-/// A network with transfers of every kind.
-fn scenario() -> impl Strategy<Value = String> {
-    let rates = proptest::collection::vec(0..RATES.len(), 5);
-    let delays = proptest::collection::vec(0..DELAYS.len(), 2);
-    let ecmp = prop_oneof![Just("flow"), Just("packet"), Just("flowlet")];
-    let sizes = (0..NETWORKS.len(), 0..TRANSPORTS.len(), 1..1_000_u64);
-    (rates, delays, ecmp, sizes, prop_oneof![Just(1), Just(4)]).prop_map(
-        |(rates, delays, ecmp, (network, transport, seed), burst)| {
-            let (network, from, to) = NETWORKS[network];
-            let mut network = format!("rate = '#0'\ndelay = '@0'\n{network}").replace('%', ecmp);
-            for (place, rate) in rates.iter().enumerate() {
-                network = network.replace(&format!("#{place}"), RATES[*rate]);
-            }
-            for (place, delay) in delays.iter().enumerate() {
-                network = network.replace(&format!("@{place}"), DELAYS[*delay]);
-            }
-            let transport = TRANSPORTS[transport];
-            let requests = format!(
-                "[flows.query]\nworkload = 'query'\nfrom = '{from}'\nto = '{to}'\nrate = 2000\n\
-                 request = '300 B'\nresponse_size = '7 KB'\ncount = 1\n\
-                 [flows.barrier]\nworkload = 'barrier-incast'\nfrom = '{from}'\nto = '{to}'\nsru = '5 KB'\n\
-                 count = 1\nthink_time = '100 us'\n"
-            );
-            let requests = if transport.contains("tcp") { &*requests } else { "" };
-            format!(
-                "[run]\nduration = '8 ms'\nseed = {seed}\n[host]\ntso_burst = {burst}\n\
-                 [switch]\nbuffer = '100 KB'\n\
-                 queue = {{ kind = 'threshold', marking_threshold = '20 packets' }}\n\
-                 [transport]\n{transport}\n[measure]\nslowdown = true\n[network]\n{network}\
-                 [flows.short]\nworkload = 'poisson'\nfrom = '{from}'\nto = '{to}'\n\
-                 sizes = {{ points = [[1, 0], [2000, 40], [60000, 100]] }}\nload = 0.4\n{requests}"
-            )
-        },
-    )
+prop_compose! {
+    /// A network with transfers of every kind.
+    fn scenario()(
+        rates in proptest::collection::vec(0..RATES.len(), 5),
+        delays in proptest::collection::vec(0..DELAYS.len(), 2),
+        ecmp in prop_oneof![Just("flow"), Just("packet"), Just("flowlet")],
+        network in 0..NETWORKS.len(),
+        transport in 0..TRANSPORTS.len(),
+        seed in 1..1_000_u64,
+        burst in prop_oneof![Just(1), Just(4)],
+    ) -> String {
+        let Network { lines, from, to } = NETWORKS[network];
+        let mut network = format!("rate = '#0'\ndelay = '@0'\n{lines}").replace('%', ecmp);
+        for (place, rate) in rates.iter().enumerate() {
+            network = network.replace(&format!("#{place}"), RATES[*rate]);
+        }
+        for (place, delay) in delays.iter().enumerate() {
+            network = network.replace(&format!("@{place}"), DELAYS[*delay]);
+        }
+        let transport = TRANSPORTS[transport];
+        let requests = format!(
+            "[flows.query]\nworkload = 'query'\nfrom = '{from}'\nto = '{to}'\nrate = 2000\n\
+             request = '300 B'\nresponse_size = '7 KB'\ncount = 1\n\
+             [flows.barrier]\nworkload = 'barrier-incast'\nfrom = '{from}'\nto = '{to}'\nsru = '5 KB'\n\
+             count = 1\nthink_time = '100 us'\n"
+        );
+        let requests = if transport.contains("tcp") { &*requests } else { "" };
+        format!(
+            "[run]\nduration = '8 ms'\nseed = {seed}\n[host]\ntso_burst = {burst}\n\
+             [switch]\nbuffer = '100 KB'\n\
+             queue = {{ kind = 'threshold', marking_threshold = '20 packets' }}\n\
+             [transport]\n{transport}\n[measure]\nslowdown = true\n[network]\n{network}\
+             [flows.short]\nworkload = 'poisson'\nfrom = '{from}'\nto = '{to}'\n\
+             sizes = {{ points = [[1, 0], [2000, 40], [60000, 100]] }}\nload = 0.4\n{requests}"
+        )
+    }
 }
 
 proptest! {

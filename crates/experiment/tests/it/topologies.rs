@@ -372,21 +372,38 @@ fn spraying_reorders_and_the_transport_bears_it() {
     assert_eq!(run("flowlet").digest, flowlet.digest);
 }
 
-fn networks() -> impl Strategy<Value = (String, usize)> {
-    let small = || 1..4_usize;
-    prop_oneof![
-        (small(), small(), small()).prop_map(|(leaves, spines, hosts)| (
-            leaf_spine(leaves, spines, hosts),
-            leaves * hosts
-        )),
-        (1..3_usize).prop_map(|half| (fat_tree(2 * half), 2 * half * half * half)),
-        (small(), small(), small(), small(), small()).prop_map(
-            |(pods, edges, aggregations, share, hosts)| {
-                let numbers = [pods, edges, aggregations, aggregations * share, hosts];
-                (clos(numbers), pods * edges * hosts)
-            }
-        ),
-    ]
+/// A network, as lines of a scenario, and the number of its hosts.
+#[derive(Debug, Clone)]
+struct Fabric {
+    network: String,
+    hosts: usize,
+}
+
+prop_compose! {
+    fn leaf_spines()(leaves in 1..4_usize, spines in 1..4_usize, hosts in 1..4_usize) -> Fabric {
+        Fabric { network: leaf_spine(leaves, spines, hosts), hosts: leaves * hosts }
+    }
+}
+
+prop_compose! {
+    fn clos_networks()(
+        pods in 1..4_usize,
+        edges in 1..4_usize,
+        aggregations in 1..4_usize,
+        share in 1..4_usize,
+        hosts in 1..4_usize,
+    ) -> Fabric {
+        let numbers = [pods, edges, aggregations, aggregations * share, hosts];
+        Fabric { network: clos(numbers), hosts: pods * edges * hosts }
+    }
+}
+
+fn fabrics() -> impl Strategy<Value = Fabric> {
+    let fat_trees = (1..3_usize).prop_map(|half| Fabric {
+        network: fat_tree(2 * half),
+        hosts: 2 * half * half * half,
+    });
+    prop_oneof![leaf_spines(), fat_trees, clos_networks()]
 }
 
 proptest! {
@@ -394,10 +411,11 @@ proptest! {
 
     #[test]
     fn every_host_of_a_fabric_reaches_every_other(
-        (network, hosts) in networks(),
+        fabric in fabrics(),
         ecmp in proptest::sample::select(vec!["flow", "packet", "flowlet"]),
         seed in 0..100_u64,
     ) {
+        let Fabric { network, hosts } = fabric;
         prop_assume!(hosts > 1);
         let seed = seed.to_string();
         let output = result(

@@ -15,7 +15,7 @@ pub(crate) struct Connection {
     mss_bytes: u64,
     /// The window at the start.
     initial_window_bytes: u64,
-    /// `min_cwnd` of the scenario: the least window after a reaction to marks.
+    /// `min_cwnd` of the scenario: the minimum window after a reaction to marks.
     min_cwnd_bytes: u64,
 }
 

@@ -2,6 +2,7 @@
 
 use std::fmt::Write;
 
+use incastle_cases::assert_snapshot;
 use incastle_queueing::{
     Arrival, Discipline, DropCause, QueueState, Red, RedAction, RedConfig, RedError, Verdict,
 };
@@ -308,10 +309,7 @@ fn average_over_three_bursts() -> String {
 #[test]
 fn the_average_takes_its_recorded_path() {
     let path = average_over_three_bursts();
-    assert!(
-        path == include_str!("../data/red-average.csv"),
-        "the path has changed:\n{path}"
-    );
+    assert_snapshot(&path, include_str!("../data/red-average.csv"));
 }
 
 #[test]

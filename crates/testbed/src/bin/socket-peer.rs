@@ -91,7 +91,7 @@ async fn receive(connection: &Connection, options: &Options) -> Result<Tally, An
     Ok(received)
 }
 
-/// Whoever closes last waits for the peer's shutdown, or for its silence.
+/// The endpoint that closes last waits for the peer's shutdown, or for its silence.
 async fn wait_for_peer(connection: &Connection) {
     let mut events = connection.events();
     while let Some(event) = events.next().await {

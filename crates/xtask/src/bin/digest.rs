@@ -19,7 +19,7 @@ impl Files for NoFiles {
     }
 }
 
-/// Nobody stops the run.
+/// The run is never stopped.
 struct Unattended;
 
 impl Overseer for Unattended {

@@ -7,8 +7,8 @@
 //! quinn-peer ping ADDRESS PORT CERTIFICATE COUNT
 //! ```
 //!
-//! Quinn has its defaults (CUBIC, GSO and GRO, path MTU discovery), with three exceptions: windows that this
-//! path does not fill, one thread per endpoint, and DCUDP's socket buffers. Packets are always encrypted.
+//! Quinn has its defaults: CUBIC, GSO and GRO, path MTU discovery. Exceptions are windows that this path does
+//! not fill, one thread per endpoint, and DCUDP's socket buffers. Packets are always encrypted.
 
 use std::error::Error;
 use std::net::{SocketAddr, UdpSocket};
@@ -37,9 +37,9 @@ const LAST: u8 = 0;
 const USAGE: &str = "quinn-peer serve|send|ping ADDRESS PORT CERTIFICATE [SECONDS|COUNT]";
 
 fn main() -> Outcome {
-    let words: Vec<String> = std::env::args().skip(1).collect();
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let [how, host, port, certificate, rest @ ..] = &words[..] else {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let [how, host, port, certificate, rest @ ..] = &arguments[..] else {
         return Err(USAGE.into());
     };
     let address = SocketAddr::new(host.parse()?, port.parse()?);

@@ -42,12 +42,12 @@ fn an_off_path_shutdown_has_no_effect() {
     run(async {
         let victim = Victim::new(EndpointConfig::default());
         let (raw, connection) = Raw::connect(&victim).await;
-        // Who knows the socket's number, but writes from elsewhere.
+        // An attacker with the socket's ID, but another address.
         let stranger = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
         let forged = bytes(&[SHUTDOWN, 0, 0, raw.theirs]);
         stranger.send_to(&forged, victim.address).unwrap();
         victim.sees(|seen| seen.ignored.wrong_address == 1).await;
-        // Who writes from the right place, but guesses the number.
+        // An attacker with the peer's address, but a guessed ID.
         raw.send(&bytes(&[SHUTDOWN, 0, 0, raw.theirs ^ 1]));
         victim.sees(|seen| seen.ignored.unknown_socket == 1).await;
         lives(&raw, &connection, 0).await;

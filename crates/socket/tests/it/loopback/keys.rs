@@ -193,7 +193,7 @@ fn nobody_there_is_told_as_without_a_key() {
     });
 }
 
-/// Whoever answers at the peer's address knows nothing of the old session.
+/// A new endpoint at the peer's address has no state of the old session.
 #[test]
 fn a_peer_that_was_started_anew_is_reached_again() {
     run(async {
