@@ -156,7 +156,7 @@ impl Send {
     /// The files, and the server behind them.
     pub fn files_and_peer(&self) -> Result<(Vec<PathBuf>, HostPort), Failure> {
         let wrong = |message: String| Failure::Input(format!("the server comes last: {message}"));
-        let (peer, files) = self.files_and_peer.split_last().expect("clap wants one");
+        let (peer, files) = self.files_and_peer.split_last().expect("clap requires one");
         let peer: HostPort = peer.to_string_lossy().parse().map_err(wrong)?;
         if files.is_empty() {
             let message = format!("which files shall go to {peer}? They stand before it");

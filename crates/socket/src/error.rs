@@ -10,7 +10,7 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// The peer did not reply to the handshake in time.
-    #[error("{0} does not answer: nobody listens there, it wants a key, or a firewall drops UDP")]
+    #[error("{0} does not answer: nobody listens there, it requires a key, or a firewall drops UDP")]
     NoAnswer(SocketAddr),
     /// No reply to an endpoint with a key.
     #[error("{0} does not answer: its key is another one or it has none, or nobody is there")]
@@ -25,7 +25,7 @@ pub enum ConnectError {
     #[error("{0} cannot be reached: {1}")]
     Unreachable(SocketAddr, io::Error),
     /// The peer refused.
-    #[error("{0} refused: it wants another version, another kind of socket, or other packet sizes")]
+    #[error("{0} refused: it has another version, another kind of socket, or other packet sizes")]
     Refused(SocketAddr),
     /// This endpoint's address family has no route to the peer's.
     #[error("{0} has another address family than this endpoint's socket")]

@@ -20,6 +20,8 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 use serde_json::{Map, Value, json};
 
+use crate::peer::handshake_datagram;
+
 /// One direction of the path.
 const DELAY: Span = Span::from_us(100);
 /// The client and the server.
@@ -163,15 +165,7 @@ impl Session {
             .handle(self.now, peer, &view.packet, &handshake)
         {
             Response::Reply(packet, body) => {
-                let mut out = Vec::new();
-                write(
-                    &packet,
-                    ControlBody::Handshake(&body),
-                    &[],
-                    Dialect::Udt,
-                    &mut out,
-                );
-                self.put(1, out, Ecn::NotEct);
+                self.put(1, handshake_datagram(&packet, &body), Ecn::NotEct);
             }
             Response::Accept(incoming) => {
                 let law = law(&self.config);

@@ -8,7 +8,9 @@ use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::os::fd::AsFd;
 
 use incastle_congestion::{Algorithm, Udt, UdtConfig};
-use incastle_transport::udt::wire::{Content, Control, ControlBody, Dialect, parse, write};
+use incastle_transport::udt::wire::{
+    Content, Control, ControlBody, Dialect, Handshake, Packet, parse, write,
+};
 use incastle_transport::udt::{
     ByteConnection, Config, Connection, Event, Failure, Identity, Listener, Number, PeerAddress,
     Response, SendError, Stats,
@@ -225,15 +227,8 @@ impl Peer {
         assert_eq!(header.control, Control::Handshake, "its body was parsed");
         match listener.handle(now, address(from), &view.packet, handshake) {
             Response::Reply(packet, body) => {
-                let mut out = Vec::new();
-                write(
-                    &packet,
-                    ControlBody::Handshake(&body),
-                    &[],
-                    Dialect::Udt,
-                    &mut out,
-                );
-                socket::send(&self.socket, &out, from)?;
+                let reply = handshake_datagram(&packet, &body);
+                socket::send(&self.socket, &reply, from)?;
             }
             Response::Accept(incoming) => {
                 let own = self.rng.next_u32() >> 1 | 1;
@@ -336,4 +331,12 @@ fn address(of: SocketAddr) -> PeerAddress {
         ip: ip.octets(),
         port: of.port(),
     }
+}
+
+/// The datagram of a handshake packet.
+pub(crate) fn handshake_datagram(packet: &Packet, body: &Handshake) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let body = ControlBody::Handshake(body);
+    write(packet, body, &[], Dialect::Udt, &mut bytes);
+    bytes
 }

@@ -22,7 +22,7 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
     let peer = arguments
         .peer
         .as_ref()
-        .expect("clap wants it without --serve");
+        .expect("clap requires it without --serve");
     let mut stop = pin!(stopped());
     let Some(link) = call(peer, &arguments.link, stop.as_mut()).await? else {
         return Ok(INTERRUPTED);

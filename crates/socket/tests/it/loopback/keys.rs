@@ -161,7 +161,7 @@ fn a_key_at_one_endpoint_only() {
         assert!(matches!(one, Err(ConnectError::NoSession(_))));
         let error = other.unwrap_err();
         assert!(matches!(error, ConnectError::NoAnswer(_)));
-        assert!(error.to_string().contains("wants a key"));
+        assert!(error.to_string().contains("requires a key"));
         assert!(sessions(&with).ignored.malformed > 0);
         assert_eq!(with.statistics().datagrams_sent, 0);
         // To an endpoint without a key it is a packet for a socket that it has not.
