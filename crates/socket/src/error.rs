@@ -10,7 +10,9 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 pub enum ConnectError {
     /// The peer did not reply to the handshake in time.
-    #[error("{0} does not answer: nobody listens there, it requires a key, or a firewall drops UDP")]
+    #[error(
+        "{0} does not answer: nobody listens there, it requires a key, or a firewall drops UDP"
+    )]
     NoAnswer(SocketAddr),
     /// No reply to an endpoint with a key.
     #[error("{0} does not answer: its key is another one or it has none, or nobody is there")]
