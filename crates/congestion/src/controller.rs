@@ -22,8 +22,8 @@ pub struct Context<'a> {
     pub snd_una: u64,
     /// The next new sequence number to be sent.
     pub snd_nxt: u64,
-    /// The FlightSize of RFC 5681: data sent and not yet cumulatively acknowledged (data reported
-    /// by SACK included, RFC 6675 section 5), without the segments of limited transmit.
+    /// The FlightSize of RFC 5681: data sent and not yet cumulatively acknowledged, without the
+    /// segments of limited transmit. Data reported by SACK count (RFC 6675 section 5).
     pub in_flight: Bytes,
     /// The smoothed round-trip time, from the handshake on where there was one.
     pub smoothed_rtt: Option<Span>,

@@ -2,7 +2,7 @@
 //! Traffic", sections IV.A to IV.C and figure 4). It sends at the application's pace until the first
 //! mark comes back. Then marks divide a rate until the receiver declares the congestion over.
 //!
-//! The listing of figure 4 is damaged and the paper is silent in places: each reading has a name in
+//! The listing of figure 4 is damaged and the paper is silent in places. Each reading has a name in
 //! [`DcudpConfig`], and its grounds in docs/models/dcudp.md. Rates are in packets per second; Rate
 //! RTT is a window W in packets. Leaves out: the bits on the wire, OBS-change, the interval of ACKs
 //! and the receiver's exit rule (transport). The paper does not describe the time after EXP: the

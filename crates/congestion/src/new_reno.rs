@@ -1,5 +1,5 @@
-//! The window rule of Reno and NewReno: slow start, congestion avoidance and halving (RFC 5681),
-//! with the ECN reaction of RFC 3168 once per window of data.
+//! The window rule of Reno and NewReno: slow start, congestion avoidance and halving (RFC 5681).
+//! The ECN reaction of RFC 3168 comes once per window of data.
 //!
 //! Leaves out: recovery (fast retransmit, partial ACKs, SACK) and the inflation of the window during
 //! it. The transport has both, and so decides between Reno, NewReno and SACK.

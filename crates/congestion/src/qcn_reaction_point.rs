@@ -262,7 +262,7 @@ impl Active {
 
     /// The rates after a cycle of which `stage` is the number, with R_i divided by `divisor`. The
     /// current rate moves halfway to the target *before* both are capped: so it reaches the line
-    /// rate, and does not merely approach it for ever.
+    /// rate instead of approaching it for ever.
     fn raise(&mut self, config: &ReactionPointConfig, stage: u32, divisor: f64) {
         // A later stage never finds such a target: each has halved the distance before.
         if stage == 1 && self.target > STALE_TARGET * self.current {

@@ -28,9 +28,9 @@ pub struct NewRenoConfig {
 }
 
 impl NewRenoConfig {
-    /// The defaults for a segment size: an initial window of 10 segments (RFC 6928), a floor of 2
-    /// segments, no growth on ECE (RFC 3168, section 6.1.2). L = 2 (RFC 3465, section 2.3), so that
-    /// delayed ACKs do not slow the start; RFC 5681 has L = 1.
+    /// The defaults for a segment size: an initial window of 10 segments (RFC 6928) and a floor of
+    /// 2 segments. The window does not grow on ECE (RFC 3168, section 6.1.2). L = 2 (RFC 3465,
+    /// section 2.3), so that delayed ACKs do not slow the start; RFC 5681 has L = 1.
     pub const fn new(mss: Bytes) -> Self {
         Self {
             mss,
@@ -155,7 +155,7 @@ impl RenoWindow {
     pub(crate) fn may_grow(&mut self, ack: &AckSample) -> bool {
         self.just_acked = ack.acked.count();
         // The full ACK that ends a recovery leaves the window at ssthresh (RFC 6582, section 3.2,
-        // step 3): the recovery has already counted the data that it acknowledges.
+        // step 3). The recovery has already counted the data that it acknowledges.
         let in_recovery = self.recovering || ack.phase == Phase::Recovery;
         self.recovering = ack.phase == Phase::Recovery;
         let echoed = ack.echo == Echo::Congestion && !self.grow_on_ece;
@@ -177,9 +177,9 @@ impl RenoWindow {
     }
 
     /// Congestion avoidance: RFC 5681, equation 3, with the bytes acknowledged in place of one segment
-    /// per ACK, so that delayed ACKs do not slow the growth. The increase is SMSS * acked / cwnd; the
-    /// remainder is kept for the next ACK. The RFC's other form, one segment when a window of data was
-    /// counted, comes up to a round trip later after each cut.
+    /// per ACK. Delayed ACKs therefore do not slow the growth. The increase is SMSS * acked / cwnd;
+    /// the remainder is kept for the next ACK. The RFC's other form, one segment when a window of data
+    /// was counted, comes up to a round trip later after each cut.
     #[inline]
     fn avoid_congestion(&mut self, acked: u64) {
         // At most one segment per round trip: an ACK of several windows counts as one.

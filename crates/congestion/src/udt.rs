@@ -4,7 +4,7 @@
 //! spare capacity. The window above it follows the receiving rate.
 //!
 //! Sequence numbers count packets. Leaves out features of the library alone: an end of slow start at
-//! the largest flow window, and a step that is skipped after a loss. Likewise a spare capacity of a
+//! the largest flow window; a step that is skipped after a loss. Likewise a spare capacity of a
 //! ninth at most while the rate recovers, and periods rounded up to a microsecond. The receiver's
 //! estimates, the flow window and EXP's retransmissions belong to the transport.
 

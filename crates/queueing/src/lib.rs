@@ -1,7 +1,7 @@
 //! A switch's decision on a packet: one file per queue discipline, and the buffers behind them.
 //!
-//! A discipline is called once per arriving packet, with the state of the queue in front of it, and
-//! returns a verdict; the engine's port executes it. It owns no clock and no random source.
+//! A discipline is called once per arriving packet, with the state of the queue in front of it. It
+//! returns a verdict, which the engine's port executes. It owns no clock and no random source.
 //!
 //! The *queue* counts packets (bytes) that wait, neither the arriving one nor the one being sent, as
 //! in ns-2 and Linux. *Stored* counts everything in memory, the one being sent included. Leaves out:

@@ -2,8 +2,8 @@
 //!
 //! Datagrams are numbered from 0 in each direction. The number is the nonce and is read against the
 //! window of seen numbers; the key follows from its epoch. The keys of the previous and the next epoch
-//! are kept. A datagram overtaken by the first packet of an epoch therefore opens, and a forged packet
-//! of the next epoch costs no more than any other.
+//! are kept. A datagram overtaken by the first packet of an epoch therefore opens. A forged packet of
+//! the next epoch costs no more than any other.
 
 use std::net::SocketAddr;
 

@@ -1,6 +1,6 @@
 //! Sessions by their index, as it stands in each sealed datagram. An index names a place and the
-//! number of its earlier uses, so that a late datagram of a closed session does not reach the next
-//! one.
+//! number of its earlier uses. A late datagram of a closed session therefore does not reach the
+//! next one.
 
 use crate::session::Session;
 

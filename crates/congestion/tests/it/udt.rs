@@ -226,8 +226,8 @@ fn without_a_receiving_rate_the_window_stays() {
     assert!((rate(&control) - 1002.0).abs() < 1e-3);
 }
 
-/// The indices of the `count` NAKs for old packets that decreased, counted from the NAK that opened
-/// the period; and the number of divisions of the rate by 1.125.
+/// The indices of the decreases among `count` NAKs for old packets, the first of which opened the
+/// period; and the number of divisions of the rate by 1.125.
 fn decreases(sender: &mut Sender, control: &mut Udt, count: usize) -> (Vec<usize>, i32) {
     let before = rate(control);
     let decreased = (2..2 + count)

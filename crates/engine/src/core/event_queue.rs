@@ -311,8 +311,8 @@ impl EventQueue {
         self.heap_first < event
     }
 
-    /// Chooses narrower buckets where they are crowded or events late, a longer calendar where too many events are beyond
-    /// it, and wider buckets where they have few events.
+    /// Chooses narrower buckets where they are crowded or events late, and wider ones where they have few events. Too
+    /// many events beyond the calendar make it longer.
     #[cold]
     fn review(&mut self) {
         let Review {

@@ -19,7 +19,7 @@ const UDP_HEADERS: u16 = 28;
 /// More bytes than any endpoint receives. Above it, `expect` has the number of packets sent at the notice.
 const REACHED: u64 = 1 << 63;
 
-/// The endpoint. State that few flows have comes last: long lists begin sixteen bytes after the beginning of a cache
+/// The endpoint. State that few flows have comes last. Long lists begin sixteen bytes after the beginning of a cache
 /// line, and the other fields take ten lines then. Alignment is no alternative: lists of aligned elements grow and
 /// shrink by a copy.
 #[repr(C)]

@@ -3,7 +3,7 @@
 //! A direction of a link that fails loses the packets in its port and on the wire, and then every packet offered. The
 //! switches' routes withdraw it once they have *converged*, all at the same instant, a given time later; likewise when
 //! it recovers. Leaves out: the detection of a failure (carrier, BFD), the messages and the order in which real routers
-//! converge, local repair, and links that lose only some packets.
+//! converge, local repair, links with partial loss.
 
 use std::collections::{BTreeMap, BTreeSet};
 

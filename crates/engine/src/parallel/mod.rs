@@ -6,7 +6,7 @@
 //! of the whole network that processes only the events of its nodes. A packet that leaves for another partition arrives
 //! there no earlier than the minimum delay of all links between partitions, the *lookahead*. Each partition may run
 //! ahead of all others by that time, and then passes on its [`Messages`]. The order of events (time, kind, source) does
-//! not depend on the partitions, random draws belong to nodes and endpoints, and each port and endpoint has a separate
+//! not depend on the partitions, and random draws belong to nodes and endpoints. Each port and endpoint has a separate
 //! digest. The digest is therefore that of one simulation.
 //!
 //! Applications that decide by the clock are the same in each partition, and each opens all flows. An endpoint at a host

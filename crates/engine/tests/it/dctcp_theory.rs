@@ -179,10 +179,10 @@ fn the_queue_oscillates_as_in_theory() {
 /// With ten flows theory's period is 2.7 to 2.9 round trips, and the measured one 4.4 to 4.5. Two
 /// effects that the fluid does not have lengthen it. Removing each separates them.
 ///
-/// - A feedback delay after the peak. The cut comes one round trip after the queue passed K (that is
-///   in the theory: Q_max = K + N), but the marks of that round trip are still to come back. For
-///   another round trip, and the time that the queue takes down to K, ACKs have ECE and no window
-///   grows. `grow_on_ece` takes that away.
+/// - A feedback delay after the peak. The cut comes one round trip after the queue passed K, as in
+///   the theory: Q_max = K + N. But the marks of that round trip are still to come back. For another
+///   round trip, and the time that the queue takes down to K, ACKs have ECE and no window grows.
+///   `grow_on_ece` takes that away.
 /// - A second cut. Windows are cut one after the other, as the ACKs come in, and by whole packets. The
 ///   queue stays above K a little longer than one round trip. Flows that were cut first have sent new
 ///   data by then, which is marked: 1.4 cuts per flow and period instead of 1. `OneCut` takes that

@@ -1,6 +1,6 @@
-//! Long TCP flows in whole networks against textbook formulas: goodput of one flow; the sawtooth of
-//! NewReno over buffers of a bandwidth-delay product and less; the square-root law under random
-//! marks; fair shares.
+//! Long TCP flows in whole networks against textbook formulas: goodput of one flow, the square-root
+//! law under random marks, fair shares. Also the sawtooth of NewReno over buffers of a
+//! bandwidth-delay product and less.
 //!
 //! `cargo test -p incastle-engine --test it long_flows -- --nocapture --test-threads 1` prints the
 //! figures of docs/validation.md.

@@ -1,5 +1,5 @@
 //! A network in partitions gives the results of one simulation, to the last bit, for any partition and
-//! any progress of each partition at a time.
+//! any order of progress.
 //!
 //! Random: networks with every kind of port, marker, memory, path choice, jitter, coalescing, congestion
 //! notification, failures and changing rates. Transfers free their endpoints in the end, and have timeouts so

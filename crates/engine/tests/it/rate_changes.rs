@@ -201,7 +201,7 @@ fn the_throughput_is_the_rate_before_and_after() {
             .map(|(_, bytes)| bytes + HEADERS)
             .sum()
     };
-    // The packet that is being sent at 20 ms continues at 250 Mbit/s for up to 48 us, in which the
+    // The packet in transmission at 20 ms continues at 250 Mbit/s for up to 48 us, in which the
     // link could carry 6000 B.
     for (from, to, rate, lost) in [
         (0, 10_000_000, 1_000, 1_500),

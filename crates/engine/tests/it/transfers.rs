@@ -1,8 +1,9 @@
-//! Properties over the whole simulator, for any network: finite transfers complete with the right
+//! Properties over the whole simulator, for any network. Finite transfers complete with the right
 //! number of bytes, the counters lose nothing, and a repeated run is equal.
 //!
 //! Random: star or dumbbell, buffers from a few packets up, drop-tail, threshold, RED, shared memory,
-//! jitter, coalesced receives, delayed ACKs, every recovery and algorithm, sizes and starts.
+//! jitter, coalesced receives. Transfers have delayed ACKs, every recovery and algorithm, sizes and
+//! starts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -2,9 +2,9 @@
 //!
 //! A peer is an address and port. Its *current* session seals; the one before still opens, because the peer
 //! may not have noticed the change yet. A handshake begins when a datagram is to be sealed for a peer
-//! without a session, or with one that is silent: the peer may have restarted. At its initiator a session
-//! becomes real, and current, with the response. At its responder it does so with the first sealed datagram,
-//! which only a holder of the key who can receive at that address can make.
+//! without a session. It also begins for a peer that is silent, which may have restarted. At its initiator a
+//! session becomes real, and current, with the response. At its responder it does so with the first sealed
+//! datagram, which proves that the peer holds the key and receives at that address.
 //!
 //! Everything is bounded: sessions, handshakes that wait here or there, datagrams that wait for them, and
 //! the memory of handshakes.

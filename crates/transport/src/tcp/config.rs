@@ -149,7 +149,7 @@ pub enum ConfigError {
     #[error("mss must be at least 1 byte")]
     NoSegment,
     /// An ACK must cover at least one segment.
-    #[error("one ACK must answer for at least 1 segment")]
+    #[error("one ACK must cover at least 1 segment")]
     NoAck,
     /// A burst must hold something.
     #[error("a burst must hold at least 1 segment")]

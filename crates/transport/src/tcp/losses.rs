@@ -1,6 +1,6 @@
 //! A sender's memory of losses and of data that arrived out of order.
 //!
-//! It is allocated outside of the sender on first use: most senders of a large network never lose a packet,
+//! It is allocated outside of the sender on first use. Most senders of a large network never lose a packet,
 //! and need neither its memory nor its time. Leaves out: the reaction, which is in `recovery`.
 
 use incastle_units::Time;

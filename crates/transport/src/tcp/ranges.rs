@@ -1,8 +1,8 @@
 //! A set of sequence numbers as sorted, disjoint, non-adjacent intervals in a vector.
 //!
 //! Both the receiver's reassembly and the sender's scoreboard are such sets. A set holds an
-//! interval per hole, a few in practice: binary search and moving the tail of a small vector are
-//! faster than any tree. An empty set owns no memory.
+//! interval per hole, a few in practice. Binary search and moving the tail of a small vector are
+//! then faster than any tree. An empty set owns no memory.
 
 /// `start` to `end`, exclusive; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

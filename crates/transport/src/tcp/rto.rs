@@ -169,8 +169,8 @@ mod tests {
             }
             assert_eq!(rto.base(), Span::from_us(min));
         }
-        // With a tick of 1 ms a minimum of 200 us means 1 ms, and with the granularity 2 ms: 50 us
-        // + max(G, 4 RTTVAR) exceeds one tick.
+        // With a tick of 1 ms a minimum of 200 us means 1 ms. With the granularity it means 2 ms:
+        // 50 us + max(G, 4 RTTVAR) exceeds one tick.
         let coarse = config(200, 1000);
         let mut rto = Rto::new(&coarse);
         rto.sample(Span::from_us(50), &coarse);

@@ -213,7 +213,7 @@ pub enum ConfigError {
     #[error("a loss list must hold at least 1 range")]
     NoLossRange,
     /// A light ACK must cover at least one packet.
-    #[error("a light ACK must answer for at least 1 packet")]
+    #[error("a light ACK must cover at least 1 packet")]
     NoLightAck,
     /// DCUDP paces at C.
     #[error("DCUDP needs an interface rate C above 0")]
@@ -224,9 +224,8 @@ pub enum ConfigError {
 }
 
 impl Config {
-    /// DCUDP's defaults for an interface of that rate: EXP's floor of data centers, a flow window and a
-    /// buffer for two SYN at that rate (and at least UDT's). It sends no packet pairs, since C is
-    /// known.
+    /// DCUDP's defaults for an interface of that rate: EXP's floor of data centers; a flow window and a
+    /// buffer for two SYN (and at least UDT's). It sends no packet pairs, since C is known.
     pub fn dcudp(capacity: Rate) -> Self {
         let udt = Self::default();
         // C x 2 SYN in packets: bits x 0.02 / (8 x 1500) = bits / 600,000.

@@ -1,5 +1,5 @@
 //! The exit rule of DCUDP's receiver (Ye, Mhamdi, Hamdi, section IV.C): the trends of the last K
-//! round-trip times and of the last K fractions of marked packets.
+//! round-trip times and fractions of marked packets.
 //!
 //! Leaves out: when ACKs leave, and OBS-change: the connection reads the stage and the interval.
 //! The paper gives no K; neither window decides anything before it is full.

@@ -1,5 +1,5 @@
 //! The receiver half: the data that arrived, the data missing, and the NAKs that report them
-//! (draft-gg-udt-03, section 6.2): immediately on a gap, and again later (`reports`).
+//! (draft-gg-udt-03, section 6.2). A NAK leaves immediately on a gap, and again later (`reports`).
 //!
 //! ACKs are in `acknowledgement`. Leaves out: reneging; acknowledged data are kept.
 

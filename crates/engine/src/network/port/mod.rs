@@ -1,10 +1,10 @@
 //! An egress port and the link behind it.
 //!
-//! An offered packet passes the *gate* (buffer, then queue discipline), waits in the queue, is sent at the line's
-//! rate, and propagates for the link's delay. Two kinds of FIFO queue give the same results where both apply. The
-//! fast one computes each departure on arrival and needs no event for it. The general one has an event for each
-//! departure and allows a rate that changes. The fair queue has departure events too, and selects a flow at each.
-//! Leaves out: bit errors, preemption.
+//! An offered packet passes the *gate* (buffer, then queue discipline) and waits in the queue. It is sent at the
+//! line's rate and propagates for the link's delay. Two kinds of FIFO queue give the same results where both
+//! apply. The fast one computes each departure on arrival and needs no event for it. The general one has an event
+//! for each departure and allows a rate that changes. The fair queue has departure events too, and selects a flow
+//! at each. Leaves out: bit errors, preemption.
 
 mod cut;
 mod exchange;

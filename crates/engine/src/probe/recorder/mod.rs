@@ -1,10 +1,12 @@
 //! The probe that keeps the data of result tables.
 //!
-//! Always: the time-weighted histogram of each observed queue within the measured interval. On request: the bytes
-//! received by each host per bin of time; samples of queues and memories; the congestion control of watched flows on
-//! every change; bytes delivered per flow and interval. Likewise the rates of reaction points and the samples of
-//! congestion points. Every timeout has the losses and silences that could explain it. Every event of recorded flows
-//! and the packets of captured ports can be kept too.
+//! Always: the time-weighted histogram of each observed queue within the measured interval. On request:
+//! - bytes received by each host per bin of time, and delivered per flow and interval;
+//! - samples of queues and memories;
+//! - the congestion control of watched flows, on every change;
+//! - the rates of reaction points and the samples of congestion points;
+//! - every timeout, with the losses and silences that could explain it;
+//! - every event of recorded flows, and the packets of captured ports.
 
 mod events;
 mod histogram;

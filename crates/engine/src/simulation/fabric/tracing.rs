@@ -1,8 +1,8 @@
 //! Recorded flows: each verdict on their packets, and each arrival, is reported to the probe.
 //!
-//! It is not on the path of other packets while no flow is recorded: recorded endpoints leave the fast path by the
-//! test for limited ones. From the first recorded endpoint on the ports of switches are special, and every packet
-//! takes the slow path. Results are the same (tests/it/recording.rs).
+//! While no flow is recorded it is not on the path of packets: recorded endpoints leave the fast path by the test
+//! for limited ones. From the first recorded endpoint on the ports of switches are special, and every packet takes
+//! the slow path. Results are the same (tests/it/recording.rs).
 
 use incastle_queueing::Verdict;
 

@@ -270,7 +270,7 @@ impl ByteConnection {
         write(&transmit.packet, body, payload, dialect, &mut self.single);
     }
 
-    /// Adds to the stream as much as the send buffer has room for; returns the bytes added: 0 when
+    /// Adds as much to the stream as the send buffer has room for. Returns the bytes added: 0 when
     /// it is full, and after the end.
     pub fn write(&mut self, bytes: &[u8]) -> usize {
         if self.core.is_closing() || self.core.is_over() {

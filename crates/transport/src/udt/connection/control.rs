@@ -1,6 +1,6 @@
-//! The congestion control of a connection (Ye, Mhamdi and Hamdi, section IV): its controller, the one
-//! that replaces it where ECN or DCUDP does not work, and the resulting mode. Leaves out the
-//! receiver's side of the modes, which is `modes::Watch`.
+//! The congestion control of a connection (Ye, Mhamdi and Hamdi, section IV): its controller and the
+//! resulting mode. A fallback replaces the controller where ECN or DCUDP does not work. Leaves out
+//! the receiver's side of the modes, which is `modes::Watch`.
 
 use incastle_congestion::{Algorithm, Controller, TransmissionMode};
 use incastle_units::Time;

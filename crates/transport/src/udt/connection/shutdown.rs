@@ -1,5 +1,6 @@
-//! The end of a connection: the application closes, its data are delivered as long as it lingers, the
-//! peer receives a shutdown (draft-gg-udt-03, section 4.4) and responds. Leaves out the failures.
+//! The end of a connection: the application closes, and its data are delivered as long as it lingers.
+//! Then the peer receives a shutdown (draft-gg-udt-03, section 4.4) and responds. Leaves out the
+//! failures.
 
 use incastle_units::{Span, Time};
 

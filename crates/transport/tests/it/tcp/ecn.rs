@@ -95,8 +95,8 @@ fn a_marked_cwr_segment_keeps_the_echo() {
     );
 }
 
-/// The ACKs of a receiver with m = 2 for segments of 1000 B, one per millisecond from 0 on (`C`:
-/// marked), and after the delayed-ACK timer.
+/// The ACKs of a receiver with m = 2 for segments of 1000 B, one per millisecond (`C`: marked), and
+/// after the delayed-ACK timer.
 fn answers(kind: CeChange, run: &str) -> Vec<String> {
     let mut receiver = Receiver::new(&dctcp(kind));
     let mut lines = Vec::new();

@@ -1,5 +1,5 @@
 //! A wire between two connections, for tests: fixed one-way delay; programmable loss, marks and
-//! extra delay per packet; a record of every packet in the order of sending.
+//! extra delay. It records every packet in the order of sending.
 
 use std::collections::BTreeMap;
 

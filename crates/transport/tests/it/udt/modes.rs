@@ -397,7 +397,7 @@ fn the_flow_window_is_what_was_agreed_from_the_first_packet() {
 }
 
 /// For a second a quarter of all packets is lost, a quarter comes twice, all overtake each other,
-/// and everything is marked; then a clean path. Both endpoints must be in one mode in the end.
+/// and all are marked. A clean path follows. Both endpoints must be in one mode in the end.
 #[test]
 fn both_endpoints_agree_on_the_mode_after_any_storm() {
     for seed in 0..12 {

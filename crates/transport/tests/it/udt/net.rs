@@ -1,5 +1,5 @@
 //! Two endpoints and the network between them: a bottleneck with a queue and a marking threshold, and a
-//! wire that loses, repeats, delays, injects garbage and falls silent. Everything follows from one
+//! wire. The wire loses, repeats, delays, injects garbage and falls silent. Everything follows from one
 //! seed.
 
 use std::collections::BTreeMap;

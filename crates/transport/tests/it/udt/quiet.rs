@@ -1,4 +1,4 @@
-//! The cheap checks of simulated worlds: an endpoint that is polled only if it may have a packet to
+//! The cheap checks of simulated worlds. An endpoint that is polled only if it may have a packet to
 //! send behaves like one that is polled after everything.
 
 use incastle_transport::udt::Config;

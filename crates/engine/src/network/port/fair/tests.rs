@@ -97,7 +97,7 @@ fn the_deficit_is_carried_from_round_to_round() {
 fn an_idle_flow_loses_its_deficit() {
     // Flow 1 sends 100 of 1000 and is silent: the 900 left are gone. When it comes again it is
     // behind flow 2. It has 1000, not 1900, for its three packets of 600: one in the first turn,
-    // two in the next, with the 400 that were left.
+    // two in the next, with the 400 left.
     let (mut queue, mut line) = queue_of(1_000, &[(1, 100), (2, 1_000), (2, 1_000), (2, 1_000)]);
     for _ in 0..2 {
         let at = queue.transmitter.departs().expect("it sends");
