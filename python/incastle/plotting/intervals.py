@@ -1,7 +1,7 @@
 """Points with their intervals: what unfinished transfers leave open, and the spread over seeds.
 
 A point has a marker where its value is one number, hollow where flows of it were unfinished. Where
-only bounds are known, a bar has no marker, and an arrow has no upper bound.
+only bounds are known, a bar has no marker; an arrow begins at a lower bound without an upper one.
 """
 
 from __future__ import annotations
@@ -70,16 +70,18 @@ def curve(
     bars = data.filter(~known | pl.col("mean_from").is_not_null()).with_columns(
         begin=pl.coalesce("mean_from", "low").clip(bottom), end=pl.coalesce("mean_to", "high")
     )
+    # Without an upper bound, the bar is that of the lower bounds' mean, and an arrow begins there.
     endless = pl.col("high").is_infinite()
-    closed, raised = bars.filter(~endless), bars.filter(endless)
+    bars = bars.with_columns(end=pl.when(endless).then("low").otherwise("end").clip(bottom))
     errors: dict[str, Any] = {"fmt": "none", "ecolor": color, "elinewidth": 1.0, "capsize": 1.5}
     errors["transform"] = style.get("transform", axes.transData)
-    if len(closed):
-        height = closed["end"] - closed["begin"]
-        axes.errorbar(closed["x"], closed["begin"], yerr=[0 * height, height], **errors)
+    if len(bars):
+        height = bars["end"] - bars["begin"]
+        axes.errorbar(bars["x"], bars["begin"], yerr=[0 * height, height], **errors)
+    raised = bars.filter(endless)
     if len(raised):
-        reach = raised["begin"] * (STRETCH - 1) if arrow is None else arrow
-        axes.errorbar(raised["x"], raised["begin"], yerr=reach, lolims=True, **errors)
+        reach = raised["end"] * (STRETCH - 1) if arrow is None else arrow
+        axes.errorbar(raised["x"], raised["end"], yerr=reach, lolims=True, **errors)
 
 
 def remarks(data: pl.DataFrame) -> dict[str, Artist]:

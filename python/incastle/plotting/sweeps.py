@@ -199,7 +199,8 @@ def draw_panels(
             data = _values(sweep, wanted, column)
             _curves(axes, data, wanted, column, sweep.header, labels)
             remarks |= intervals.remarks(data)
-            if (data["runs"] > 1).any() and as_written(data[wanted.x].to_list()) is not None:
+            known = data.filter((data["runs"] > 1) & (data["low"] == data["high"]))
+            if as_written(known[wanted.x].to_list()) is not None and len(known):
                 remarks |= intervals.shade("range of the seeds")
             if len(grid) == 1 and not STYLES[options.style].is_column:
                 axes.set_title(_title(sweep, wanted, data, options.title))
