@@ -271,6 +271,8 @@ def test_what_is_chosen_is_drawn(sweep: ic.Sweep, results: list[ic.Result]) -> N
     assert ports.axes[0].get_xlabel() == "queue at switch->receiver (packets)"
     with pytest.raises(ic.PlotError, match=r"no port 'swich->receiver'.*did you mean switch->rec"):
         ic.plot.queue_cdf(results[0], ports="swich->receiver")
+    with pytest.raises(ic.PlotError, match="the name of the figure's file is empty"):
+        ic.plot.fct(sweep, out="")
     with pytest.raises(ic.PlotError, match="did you mean ieee"):
         ic.plot.fct(results[0], style="iee")
     assert isinstance(results[0].plot("fct"), Figure)
@@ -325,7 +327,7 @@ def test_words_of_the_command_line() -> None:
         (("one", "slodown"), "no plot 'slodown': did you mean slowdown?"),
         (("one", "completion"), "it is 'fct' now"),
         (("one", "slowdown"), "small, seed 1: it has no slowdowns, which its scenario did not ask"),
-        (("one", "fct", "--out", ""), "the name of the figure's file is empty"),
+        (("one", "fct", "--out", ""), "--out needs a value"),
         (("one", "fct", "--by", "network.senders"), "--set network.senders=VALUES makes one"),
         (("one", "fct", "--by", "size"), "--by size is the axis of slowdown, not of fct"),
         (("one", "fct", "--size", "big"), "expected WIDTHxHEIGHT"),

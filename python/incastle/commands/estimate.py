@@ -110,17 +110,20 @@ def estimate(
         terminal.error(f"interrupted before links were simulated{there}")
         raise typer.Exit(INTERRUPTED) from None
     result.save(place, force=force)
-    if as_json:
-        classes = result.completions().to_dicts()
-        terminal.print_json(
-            {**result.to_summary(), "completions": classes, "directory": str(place)}
-        )
-    else:
-        _show(result)
+    try:
+        if figure is not None:
+            # Before anything is printed: a reader such as `head` may end the command there.
+            picture.draw(result, figure)
+            terminal.note(f"{figure}, drawn from transfers")
+    finally:
+        if as_json:
+            classes = result.completions().to_dicts()
+            terminal.print_json(
+                {**result.to_summary(), "completions": classes, "directory": str(place)}
+            )
+        else:
+            _show(result)
     terminal.note(f"written to {place}")
-    if figure is not None:
-        picture.draw(result, figure)
-        terminal.note(f"{figure}, drawn from transfers")
     if result.totals["flows"] == 0:
         terminal.note("no flow begins: flows stop too early, or their load is too low")
     elif result.totals["transfers"] == 0:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from incastle.explanation.api import Explanation
     from incastle.explanation.timeouts import Step
+    from incastle.results import Result
 
 EXAMPLES = (
     "incastle explain results/incast-20-1a2b3c4d",
@@ -74,17 +75,12 @@ def explain(
         raise IncastleError("only one of --flow, --slowest and --timeouts can be given")
     if plot is not None:
         style.form_of(plot)  # refused before the run, not after it
-    if plot is not None and (timeouts or len(flow or ()) > 1):
-        raise IncastleError("--plot draws one flow: name it with --flow")
+        if timeouts or len(flow or ()) > 1:
+            raise IncastleError("--plot draws one flow: name it with --flow")
     loaded = Result.load(result, verify=not unverified)
-    if timeouts:
-        flows = api.timed_out(loaded)
-        left_out = 0 if everything else max(0, len(flows) - MAX_FLOWS)
-        flows = flows if everything else flows[:MAX_FLOWS]
-    else:
-        named = (api.numbered(loaded, one) for one in flow or ())
-        flows = list(dict.fromkeys(named)) or [api.slowest(loaded)]
-        left_out = 0
+    flows = api.timed_out(loaded) if timeouts else _named(loaded, flow or [])
+    left_out = max(0, len(flows) - MAX_FLOWS) if timeouts and not everything else 0
+    flows = flows[: len(flows) - left_out]
     if not flows:
         terminal.note(f"no flow of {loaded.name} had a retransmission timeout")
     again = f"{loaded.name}, again"
@@ -101,13 +97,24 @@ def explain(
             terminal.note(f"drawn: {plot}")
     finally:
         if as_json:
-            of_all = [one.as_json() for one in found]
-            several = timeouts or len(flow or ()) > 1
-            terminal.print_json(of_all if several else of_all[0])
+            _print_json(found, several=timeouts or len(flow or ()) > 1)
         else:
             _show(found, only_timeouts=timeouts)
     if left_out:
         terminal.note(f"{left_out} more flows had timeouts (--all explains them, too)")
+
+
+def _named(result: Result, names: Sequence[str]) -> list[int]:
+    """Return the flows that were named, each once, or the slowest one."""
+    from incastle.explanation import api  # noqa: PLC0415  only here
+
+    found = [api.numbered(result, name) for name in names]
+    return list(dict.fromkeys(found)) or [api.slowest(result)]
+
+
+def _print_json(explanations: Sequence[Explanation], *, several: bool) -> None:
+    of_all = [one.as_json() for one in explanations]
+    terminal.print_json(of_all if several else of_all[0])
 
 
 def _show(explanations: Sequence[Explanation], *, only_timeouts: bool) -> None:

@@ -15,7 +15,7 @@ from incastle.analysis.seeds import over_seeds
 from incastle.plotting import intervals
 from incastle.plotting.axes import in_time, is_wide, legend_outside, logarithmic
 from incastle.plotting.series import nothing
-from incastle.plotting.style import SERIES, line
+from incastle.plotting.style import SERIES, THIN, line
 from incastle.units import scale_of
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ def queue(figure: Figure, series: Sequence[Series], options: Options) -> str:
     factor = in_time(axes, max(float(frame["time_s"].max() or 0) for frame in samples))  # type: ignore[arg-type]
     for place, (name, rows) in enumerate(curves[:MAX_LINES]):
         times = rows["time_s"] / factor
-        axes.plot(times, rows["packets"], label=name or "_", **line(place))
+        axes.plot(times, rows["packets"], label=name or "_", linewidth=THIN, **line(place))
     _left_out(axes, len(curves))
     axes.set_ylabel(where)
     axes.set_ylim(0, axes.get_ylim()[1] * 1.03)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from incastle.analysis import bins
 from incastle.plotting.axes import in_time, is_wide, logarithmic
 from incastle.plotting.series import nothing
-from incastle.plotting.style import SERIES, line, look
+from incastle.plotting.style import SERIES, THIN, line, look
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,7 +84,7 @@ def _lines(
     factor = in_time(axes, float(frame["time_s"].max()))  # type: ignore[arg-type]
     for name, rows, place in _series(frame, by):
         times, values = rows["time_s"] / factor, rows[column] / unit
-        axes.plot(times, values, label=name, drawstyle=style, **line(place))
+        axes.plot(times, values, label=name, drawstyle=style, linewidth=THIN, **line(place))
     _note_left_out(axes, frame, by)
 
 

@@ -49,6 +49,8 @@ DASHES: tuple[Any, ...] = (
     (0, (1, 2.5)),
 )
 """In the order of `SERIES`: black and white print has no colours."""
+THIN = 0.9
+"""Width of lines over time, which go up and down."""
 FORMATS = ("png", "svg", "pdf")
 
 
