@@ -302,9 +302,8 @@ impl RenoWindow {
     }
 
     /// FlightSize at a timeout. If a retransmission was lost in a SACK recovery, new data kept
-    /// leaving behind it for a whole timeout. They are not cumulatively acknowledged, but far more
-    /// than the network ever held simultaneously. No more counts than was in flight when the recovery
-    /// began.
+    /// leaving behind it for a whole timeout. They are not cumulatively acknowledged, but are far
+    /// more than the network ever held. No more counts than was in flight when the recovery began.
     fn flight_at_timeout(&self, cx: &Context<'_>) -> u64 {
         let flight = cx.in_flight.count();
         match self.last_reaction() {

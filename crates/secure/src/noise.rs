@@ -7,8 +7,8 @@
 //! ```
 //!
 //! psk0 goes into the first key, so that a first message without it does not open: an endpoint without
-//! the key gets no response. The two ephemeral keys make the session's, so that who steals the pre-shared
-//! key later reads nothing of before.
+//! the key gets no response. The two ephemeral keys make the session's: a later theft of the pre-shared
+//! key reveals no earlier datagram.
 //!
 //! Leaves out: static keys, so there are no identities; payloads of the application, since the first
 //! message could be replayed.
@@ -287,11 +287,11 @@ impl Cipher for AesGcm {
     }
 
     fn encrypt(&self, nonce: u64, authtext: &[u8], plaintext: &[u8], out: &mut [u8]) -> usize {
-        let (text, rest) = out.split_at_mut(plaintext.len());
-        text.copy_from_slice(plaintext);
+        let (bytes, rest) = out.split_at_mut(plaintext.len());
+        bytes.copy_from_slice(plaintext);
         let tag = self
             .key()
-            .seal_in_place_separate_tag(chain::nonce(nonce), Aad::from(authtext), text)
+            .seal_in_place_separate_tag(chain::nonce(nonce), Aad::from(authtext), bytes)
             .expect("a short plaintext");
         rest[..TAG_BYTES].copy_from_slice(tag.as_ref());
         plaintext.len() + TAG_BYTES
@@ -304,10 +304,10 @@ impl Cipher for AesGcm {
         ciphertext: &[u8],
         out: &mut [u8],
     ) -> Result<usize, snow::Error> {
-        let mut text = ciphertext.to_vec();
+        let mut bytes = ciphertext.to_vec();
         let opened = self
             .key()
-            .open_in_place(chain::nonce(nonce), Aad::from(authtext), &mut text)
+            .open_in_place(chain::nonce(nonce), Aad::from(authtext), &mut bytes)
             .map_err(|_| snow::Error::Decrypt)?;
         out[..opened.len()].copy_from_slice(opened);
         Ok(opened.len())
@@ -385,13 +385,13 @@ mod tests {
         let same = split(&mut responder);
         assert_eq!(keys.initiator, same.initiator);
         assert_eq!(keys.responder, same.responder);
-        let sealed = |secret: &Secret, counter, text: &[u8]| {
-            let mut text = text.to_vec();
+        let sealed = |secret: &Secret, counter, plaintext: &[u8]| {
+            let mut plaintext = plaintext.to_vec();
             let tag = chain::cipher(secret)
-                .seal_in_place_separate_tag(chain::nonce(counter), Aad::empty(), &mut text)
+                .seal_in_place_separate_tag(chain::nonce(counter), Aad::empty(), &mut plaintext)
                 .expect("short");
-            text.extend_from_slice(tag.as_ref());
-            text
+            plaintext.extend_from_slice(tag.as_ref());
+            plaintext
         };
         let expected = [
             (

@@ -8,7 +8,7 @@
 
 use incastle_units::{Bytes, Rate, Serializer, Span, Time};
 
-/// The limits of how long before now a departure may count from.
+/// The maximum lags of a departure behind now.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lags {
     /// The limit for a packet that has waited for its time.

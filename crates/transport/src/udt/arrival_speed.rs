@@ -3,11 +3,11 @@
 //! per second as the ACK carries them.
 //!
 //! Packets may share an instant, where several are taken from a socket together or a NIC coalesces
-//! them. In the first case it is the instant of the last of them, in the second that of the first.
+//! them. In the first case that instant is that of the last of them, in the second that of the first.
 //! They therefore came within the interval before it, or within the one after it. The longer of the
 //! two is divided among them, and counted once for each. A batch that gathered while the socket was
-//! not read, with one packet right behind it, must not yield a rate that no link has. They show
-//! nothing about the interval within a pair.
+//! not read, with one packet right behind it, must not yield a rate that no link has. Packets
+//! of one instant show nothing about the interval within a pair.
 //!
 //! Leaves out: who sends pairs, and when an ACK reports. Until 16 intervals are there nothing is
 //! reported; the library fills its windows with guesses instead.

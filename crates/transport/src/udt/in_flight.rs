@@ -1,5 +1,5 @@
 //! The packets sent and not acknowledged, and the lost ones among them (draft-gg-udt-03, section 6.1).
-//! Leaves out when it is sent again, which the sender decides.
+//! Leaves out when they are sent again, which the sender decides.
 
 use std::collections::VecDeque;
 

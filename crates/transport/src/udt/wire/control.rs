@@ -77,7 +77,7 @@ pub enum Control {
     Warning,
     /// The peer closes.
     Shutdown {
-        /// It responds to a shutdown, and needs no response. DCUDP only. DCUDP only.
+        /// It responds to a shutdown, and needs no response. DCUDP only.
         answers: bool,
         /// It takes nothing any more: data that it has not acknowledged never will be. DCUDP only.
         gone: bool,

@@ -67,10 +67,10 @@ fn pushed_out(queue: &mut FairQueue, flow: u32, limit: u64, size: u16) -> Vec<(u
 #[test]
 fn the_deficit_is_carried_from_round_to_round() {
     // Quantum 500. Round 1: flow 1 may send 500, sends 200, keeps 300 (750 is too much). Flow 2 may
-    // send 500 and does. Flow 3 may send 500, sends nothing, keeps 500. Round 2: flow 1 may send
-    // 800, sends 750, keeps 50 (60 is too much). Flow 2 sends 500 and is done. Flow 3 may send
-    // 1000, sends 600, keeps 400. Round 3: flow 1 may 550, sends 60 and is done; flow 3 may 900,
-    // sends 900.
+    // send 500 and does. Flow 3 may send 500, sends nothing, keeps 500.
+    // Round 2: flow 1 may send 800, sends 750, keeps 50 (60 is too much). Flow 2 sends 500 and is
+    // done. Flow 3 may send 1000, sends 600, keeps 400.
+    // Round 3: flow 1 may send 550, sends 60 and is done. Flow 3 may send 900 and does.
     let waiting = [
         (1, 200),
         (1, 750),
