@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import numpy as np
 import polars as pl
 import pytest
 
@@ -19,6 +20,7 @@ from incastle.papers import comparison
 from incastle.papers.comparison import drawings, facts, standings
 from incastle.papers.comparison import runs as statistics
 from incastle.papers.comparison.standings import BEST, EQUAL, NOT_RUN, OTHER
+from incastle.plotting.style import canvas
 from incastle.reproduction import main as reproduce
 from incastle.reproduction import report
 from incastle.reproduction.papers import Length, Observation, Observations
@@ -302,6 +304,19 @@ def test_the_page_marks_the_best(runs: Observations) -> None:
     assert '<span class="best">20</span>' in html
     assert html.count("<tr>") == len(grid.rows) + 1
     assert {"mean queue, packets ↓", "timeouts per query ↓"} <= {row[1].text for row in grid.rows}
+
+
+def test_intervals_are_drawn_within_possible_values(runs: Observations) -> None:
+    table = standings.standings_table(comparison.DECLARED, runs)
+    wide = table.with_columns(low=pl.lit(-5.0), high=pl.lit(500.0))
+    with canvas() as figure:
+        drawings.draw_workloads(figure, wide)
+        shown = {axes.get_title(loc="left"): axes for axes in figure.axes}
+        jain = next(axes for title, axes in shown.items() if "Jain" in title)
+        times = next(axes for title, axes in shown.items() if "(ms)" in title)
+    assert max(np.max(line.get_xdata(), initial=0) for line in jain.lines) <= 1
+    assert min(np.min(line.get_xdata(), initial=1) for line in times.lines) >= 0
+    assert (jain.get_xlabel(), times.get_xlabel()) == ("higher is better →", "← lower is better")
 
 
 def test_a_cell_tells_what_was_unfinished() -> None:

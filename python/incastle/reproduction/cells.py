@@ -24,7 +24,8 @@ class Cells:
     """A table as a drawing: a row for each system, a column for each number.
 
     The data has row, column, value and in_band, which is null where there is no band: bold, and
-    shaded unless `shaded` says otherwise. `text` is what a cell shows in the place of its value.
+    shaded unless `shaded` says otherwise. `text` is what a cell shows in the place of its value,
+    `faint` whether it is grey.
     """
 
     width: float = 7.6
@@ -74,12 +75,15 @@ class Cells:
             "weight": "bold",
             "fontsize": self.font + 1,
         }
+        lines = max(name.count("\n") for name in self._names(columns, ", "))
+        above = 18 + 1.2 * self.font * lines
         for first, last, name in _groups(columns, ", "):
             axes.axvline(last + 0.5, color="black", lw=0.8)
-            place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "xytext": (0, 18)}
+            place: dict[str, Any] = {"xycoords": ("data", "axes fraction"), "xytext": (0, above)}
             place["ha"] = "center"
             axes.annotate(name, ((first + last) / 2, 1), **place, **style)
-        for first, last, name in _groups(rows, ": "):
+        grouped = [row for row in rows if ": " in row]
+        for first, last, name in _groups(grouped, ": "):
             axes.axhline(last + 0.5, color="black", lw=0.8)
             place = {"xycoords": ("axes fraction", "data"), "xytext": (-105, 0), "ha": "right"}
             words = name.replace(", ", "\n")
@@ -98,7 +102,7 @@ class Cells:
             va="center",
             fontsize=self.font,
             weight="bold" if inside else "normal",
-            color="black" if inside or not self.grouped else figures.GREY,
+            color=figures.GREY if cell.get("faint", self.grouped and not inside) else "black",
         )
 
 

@@ -61,7 +61,7 @@ def draw_workloads(figure: Figure, data: pl.DataFrame) -> None:
     panels = [part for _, part in data.group_by("key", maintain_order=True)]
     labels = data["algorithm"].unique(maintain_order=True).to_list()
     lines = -(-len(panels) // _COLUMNS)
-    figure.set_size_inches(8.4, 0.6 + 1.75 * lines)
+    figure.set_size_inches(8.4, 0.6 + 1.9 * lines)
     panes = figure.subplots(lines, _COLUMNS, squeeze=False, sharey=True).flatten()
     for axes, part in zip(panes, panels, strict=False):
         _dots(axes, part, labels)
@@ -78,6 +78,15 @@ _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+_DIRECTIONS = {"high": "higher is better →", "low": "← lower is better"}
+
+
+def _possible(end: float, of: dict[str, Any]) -> float:
+    """Limit an end of an interval of Student's t to possible values: no time is below 0."""
+    largest = {"%": 100.0}.get(of["unit"], 1.0 if of["metric"] == "Jain's index" else math.inf)
+    return end if math.isinf(end) else min(max(end, 0.0), largest)
+
+
 def _legend(figure: Figure) -> None:
     axes = figure.axes[0]
     for words, style in _MARKS.values():
@@ -90,13 +99,16 @@ def _dots(axes: Axes, part: pl.DataFrame, labels: list[str]) -> None:
     for row in part.drop_nulls("mean").iter_rows(named=True):
         _, style = _MARKS[row["standing"]]
         y = labels.index(row["algorithm"])
-        top = max(row["low"], row["mean"]) if math.isinf(row["high"]) else row["high"]
-        axes.plot([row["low"], top], [y, y], color=style["color"], lw=2.2, alpha=0.5)
+        low, high = (_possible(row[end], first) for end in ("low", "high"))
+        top = max(low, row["mean"]) if math.isinf(high) else high
+        line = {"color": style["color"], "lw": 2.2, "alpha": 0.5, "solid_capstyle": "butt"}
+        axes.plot([low, top], [y, y], **line)
         if math.isinf(row["high"]):
             figures.arrows(axes, [(row["mean"], y)], style["color"], sideways=True)
         axes.plot(row["mean"], y, marker="o", ms=5, clip_on=False, **style)
     unit = f" ({first['unit']})" if first["unit"] else ""
     axes.set_title(f"{first['workload']}\n{first['metric']}{unit}", fontsize=7.5)
+    axes.set_xlabel(_DIRECTIONS[first["better"]], fontsize=6.5, color=figures.GREY, labelpad=1)
     axes.set_yticks(range(len(labels)), labels, fontsize=7)
     axes.tick_params(axis="x", labelsize=7)
     axes.margins(x=0.12)

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from incastle.reproduction import claims
+from incastle.reproduction.cells import Cells
 from incastle.reproduction.statistics import number
 
 from .readings import ENDS, SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from matplotlib.figure import Figure
 
     from incastle.reproduction.claims import Band
     from incastle.reproduction.declarations import Declarations
@@ -120,6 +123,21 @@ def _combination(scope: Scope, of: Mapping[str, Any]) -> Iterator[Cell]:
     yield _cell(
         row, f"{end}, 8", mean("share_after('map/{s}/after', 'dcudp', map_s)"), "fig8-dcudp"
     )
+
+
+def draw_map(figure: Figure, data: pl.DataFrame) -> None:
+    """Draw the figures that appear: a row for each law, three exits for each switch."""
+    cells = []
+    for (row, end), found in appearing(data).items():
+        switch, _, law = row.partition(": ")
+        words = "\n".join(sorted(found))
+        names = (switch.replace(", ", "\n"), end.replace("exit printed", "exit\nprinted"))
+        cells.append((switch, ", ".join(names), law, words))
+    table = pl.DataFrame(cells, ["switch", "column", "row", "text"], orient="row")
+    table = table.sort("switch", maintain_order=True).with_columns(
+        value=None, in_band=pl.col("text") != "", text=pl.col("text").replace("", "-")
+    )
+    Cells(width=9.5, font=7, height=0.3, grouped=True)(figure, table)
 
 
 def appearing(table: pl.DataFrame) -> dict[tuple[str, str], set[str]]:

@@ -128,6 +128,10 @@ def _of_readings(data: pl.DataFrame) -> Iterator[dict[str, Any]]:
         yield _cell(row["reading"], row["column"], text + where, inside=row["in_band"])
 
 
+_GAIN = 1.0
+"""Percent: from here on a change is printed black."""
+
+
 def draw_variants(figure: Figure, data: pl.DataFrame) -> None:
     """Draw a table: a row for each setting, with DCTCP's throughput and the range of changes."""
     cells = []
@@ -135,9 +139,10 @@ def draw_variants(figure: Figure, data: pl.DataFrame) -> None:
         rows = list(part.iter_rows(named=True))
         lows, highs = apart([lasting.read(row, "change_percent") for row in rows])
         maximum = "∞" if math.isinf(max(highs)) else _signed(max(highs), 0)
-        text = f"{_dctcp_of(rows[0])}\n{_signed(min(lows), 0)} to {maximum}"
-        cells.append(_cell(setting, column, text, inside=any(part["in_band"])))
-    Cells(height=0.42)(figure, _cells(cells))
+        text = f"{_dctcp_of(rows[0])} Mbit/s\n{_signed(min(lows), 0)} to {maximum} %"
+        cell = _cell(setting, column, text, inside=any(part["in_band"]))
+        cells.append({**cell, "faint": max(highs) < _GAIN})
+    Cells(width=8.6, height=0.36)(figure, _cells(cells))
 
 
 def _cell(row: object, column: object, text: str, *, inside: bool = False) -> dict[str, Any]:
