@@ -39,6 +39,7 @@ COMMANDS = {
     ),
     "explain": "Explain why a flow was slow: what it waited for, and the cause of each timeout.",
     "diff": "Show what differs between two results, or between two reports.",
+    "report": "Write one HTML page about a run: scenario, figures, tables, its slowest flows.",
     "plot": "Draw one figure of one or several results, or of a sweep.",
     "choose-k": "Find the marking threshold K of a switch port for its rate, RTT and hosts.",
     "collapse": (

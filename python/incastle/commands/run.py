@@ -220,16 +220,21 @@ def show_run(outcome: Result) -> None:
     """Show one run: flows by group, transfers by group, the busiest switch ports, warnings."""
     console = terminal.output()
     console.print(_headline(outcome))
-    for table in (
+    for table in tables_of(outcome):
+        console.print(table)
+    tables.unfinished([outcome], console)
+    _foreknown([outcome], console)
+
+
+def tables_of(outcome: Result) -> list[Table]:
+    """Return the tables of one run: flows, FCTs, slowdowns, switch ports."""
+    found = (
         _flows(outcome),
         tables.transfers(outcome),
         tables.slowdowns(outcome),
         _ports(outcome),
-    ):
-        if table is not None:
-            console.print(table)
-    tables.unfinished([outcome], console)
-    _foreknown([outcome], console)
+    )
+    return [table for table in found if table is not None]
 
 
 def _foreknown(outcomes: Sequence[Result], console: Console) -> None:

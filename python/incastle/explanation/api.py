@@ -248,6 +248,13 @@ def slowest(result: Result) -> int:
     return int(transfers["flow"][0])
 
 
+def slowest_flows(result: Result, count: int) -> list[int]:
+    """Return the flows of the slowest transfers, at most `count`, the slowest first."""
+    _flows(result)
+    flows = _by_time(result, pl.col("kind") != "round")["flow"]
+    return flows.unique(maintain_order=True).head(count).to_list()
+
+
 def _by_time(result: Result, wanted: pl.Expr) -> pl.DataFrame:
     """Return some transfers, the slowest first; those not complete have lasted until the end."""
     lasts = pl.col("completed_s").fill_null(result.totals["simulated_s"]) - pl.col("started_s")

@@ -1,0 +1,73 @@
+"""`incastle report`: one page about a run."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from incastle.report import page
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    import pytest
+
+    from conftest import Output
+
+INCAST = """
+[run]
+duration = "300 ms"
+stop = "when-done"
+[network]
+topology = "star"
+senders = 12
+rate = "1 Gbit/s"
+[switch]
+buffer = "32 KiB"
+[flows.storage]
+workload = "barrier-incast"
+from = "senders"
+to = "receiver"
+sru = "64 KiB"
+rounds = 2
+"""
+
+
+def test_the_page_has_scenario_figures_tables_and_the_slowest_flows(
+    cli: Callable[..., Output], tmp_path: Path
+) -> None:
+    scenario = tmp_path / "incast.toml"
+    scenario.write_text(INCAST)
+    result = tmp_path / "result"
+    assert cli("run", str(scenario), "--out", str(result)).status == 0
+    output = cli("report", str(result))
+    assert output.status == 0, output.err
+    assert output.out.strip() == str(result / "report.html")
+    text = (result / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?://|<script|<link|@import|url\(", text)
+    assert 'buffer = "32 KiB"' in text.replace("&#34;", '"')
+    assert text.count("data:image/png;base64,") >= 3
+    assert text.count("<section>") == page.FLOWS
+    assert "Switch ports, " in text
+    assert "retransmission timeout" in text
+    assert cli("run", str(scenario), "--out", str(result), "--force").status == 0
+
+
+def test_a_page_has_a_name_of_a_page(cli: Callable[..., Output], tmp_path: Path) -> None:
+    output = cli("report", str(tmp_path), "--out", "page.pdf")
+    assert output.status == 2
+    assert "--out page.pdf: must end in .html" in output.err
+
+
+def test_flows_without_an_end_are_not_explained(
+    cli: Callable[..., Output], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = tmp_path / "bulk.toml"
+    bulk = INCAST.replace("barrier-incast", "bulk")
+    scenario.write_text(re.sub(r"(sru|rounds|stop) = .*\n", "", bulk))
+    result, out = tmp_path / "result", tmp_path / "page.html"
+    monkeypatch.chdir(tmp_path)
+    assert cli("run", str(scenario), "--set", "run.duration=5 ms", "--out", str(result)).status == 0
+    assert cli("report", str(result), "--out", str(out)).status == 0
+    assert "No flow of this run has an end." in out.read_text(encoding="utf-8")
