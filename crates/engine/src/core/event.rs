@@ -1,9 +1,9 @@
 //! Events and their total order.
 //!
 //! An event is (time, kind, source). At one instant the kinds come in the order of [`Kind`], then the sources by their
-//! index. Each source has at most its earliest event in the queue: for a link the arrival of its first packet, for an
-//! endpoint its earliest deadline, for a schedule its next change. Its events therefore come in the order in which it
-//! entered them. The order never depends on addresses, hashes or the shape of the queue. A source may leave an
+//! index. Each source has at most its earliest event in the queue, and so its events come in the order in which it
+//! entered them. A link's event is the arrival of its first packet, an endpoint's its earliest deadline, a schedule's
+//! its next change. The order never depends on addresses, hashes or the shape of the queue. A source may leave an
 //! outdated event, which it ignores when nothing is due.
 
 use incastle_units::Time;
