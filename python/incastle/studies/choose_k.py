@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from incastle.errors import IncastleError, ScenarioError
+from incastle.plotting.style import GREY, canvas, look, save
 from incastle.runner import run_many
 from incastle.scenario import load
 from incastle.studies.inputs import PACKET, amount, with_options
@@ -174,40 +175,32 @@ def least_full(table: pl.DataFrame) -> int:
 
 def draw(table: pl.DataFrame, port: Port, title: str, path: Path) -> None:
     """Draw throughput, queue and completion over K, with C x RTT / 7."""
-    import matplotlib as mpl  # noqa: PLC0415  slow to import: only once the runs are done
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
     panels: tuple[tuple[str, dict[str, str], float], ...] = (
         ("throughput (%)", {"throughput": ""}, 100),
         ("queue (packets)", {"queue": "mean", "queue_p99": "99th percentile"}, 1),
-        ("completion of 20 KB (us)", {"median_us": "median", "p99_us": "99th percentile"}, 1),
+        ("FCT of 20 KB (us)", {"median_us": "median", "p99_us": "99th percentile"}, 1),
     )
-    with plt.style.context({"font.size": 9, "axes.titlesize": 10, "axes.titlelocation": "left"}):
-        figure, parts = plt.subplots(1, 3, figsize=(9, 2.8), layout="constrained")
-        for axes, (name, columns, scale) in zip(parts, panels, strict=True):
-            for column, label in columns.items():
-                style = {"ls": "--"} if label.startswith("99th") else {}
-                axes.plot(table["k"], scale * table[column], marker="o", ms=3, label=label, **style)
+    with canvas() as figure:
+        figure.set_size_inches(9, 2.8)
+        for axes, (name, columns, scale) in zip(figure.subplots(1, 3), panels, strict=True):
+            for place, (column, label) in enumerate(columns.items()):
+                axes.plot(table["k"], scale * table[column], label=label, **look(place))
             axes.set_ylabel(name)
             finish(axes, port, table["k"].to_list(), legend=len(columns) > 1)
-        figure.suptitle(title, x=0.01, ha="left", fontsize=10.5)
-        figure.savefig(path, dpi=150)
-        plt.close(figure)
+        figure.suptitle(title, x=0.01, ha="left")
+        save(figure, path)
 
 
 def finish(axes: Axes, port: Port, thresholds: Sequence[int], *, legend: bool) -> None:
     """Give a panel its axes and the rule's place."""
-    axes.axvline(port.product / 7, color="#888888", lw=1, ls=":")
+    axes.axvline(port.product / 7, color=GREY, lw=1, ls=":")
     axes.set_xscale("log")
-    axes.set_xticks(thresholds, [str(k) for k in thresholds], fontsize=8)
+    axes.set_xticks(thresholds, [str(k) for k in thresholds])
     axes.minorticks_off()
     axes.set_xlabel("K (packets); dotted: C x RTT / 7")
     axes.set_ylim(0, 1.06 * axes.get_ylim()[1])
-    axes.grid(alpha=0.3)
     if legend:
-        axes.legend(frameon=False)
+        axes.legend()
 
 
 def port_scenario(given: Inputs) -> Scenario:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import polars as pl
 
 from incastle.errors import IncastleError, ScenarioError
+from incastle.plotting.style import canvas, save
 from incastle.runner import run_many
 from incastle.scenario import load
 from incastle.studies.inputs import PACKET, amount, with_options
@@ -277,11 +278,6 @@ def print_row(name: str, cells: Sequence[str], end: str) -> None:
 
 def draw(table: pl.DataFrame, title: str, path: Path) -> None:
     """Draw the three measures as maps, remedies against servers: the darker, the worse."""
-    import matplotlib as mpl  # noqa: PLC0415  slow to import: only once the runs are done
-
-    mpl.use("agg")
-    from matplotlib import pyplot as plt  # noqa: PLC0415
-
     panels: tuple[tuple[str, pl.Expr, pl.Expr], ...] = (
         ("Goodput, % of the link", 100 * pl.col("goodput"), 1 - pl.col("goodput") / pl.col("best")),
         (
@@ -298,16 +294,16 @@ def draw(table: pl.DataFrame, title: str, path: Path) -> None:
     remedies = table["remedy"].unique(maintain_order=True).to_list()
     columns = table["servers"].n_unique()
     size = (2.6 + 3 * (0.3 + 0.52 * columns), 1.35 + 0.34 * len(remedies))
-    with plt.style.context({"font.size": 9, "axes.titlesize": 10, "axes.titlelocation": "left"}):
-        figure, parts = plt.subplots(1, 3, figsize=size, layout="constrained", sharey=True)
+    with canvas() as figure:
+        figure.set_size_inches(*size)
+        parts = figure.subplots(1, 3, sharey=True)
         for axes, (name, value, badness) in zip(parts, panels, strict=True):
             shown = table.with_columns(value.alias("value"), badness.fill_null(0).alias("badness"))
             draw_map(axes, shown)
             axes.set_title(name)
         parts[0].set_yticks(range(len(remedies)), [REMEDIES[name].words for name in remedies])
-        figure.suptitle(f"{title}; bold: collapsed", x=0.01, ha="left", fontsize=10.5)
-        figure.savefig(path, dpi=150)
-        plt.close(figure)
+        figure.suptitle(f"{title}; bold: collapsed", x=0.01, ha="left")
+        save(figure, path)
 
 
 def draw_map(axes: Axes, table: pl.DataFrame) -> None:
@@ -331,12 +327,13 @@ def draw_map(axes: Axes, table: pl.DataFrame) -> None:
             weight="bold" if cell["collapsed"] else "normal",
             ha="center",
             va="center",
-            fontsize=8.5,
+            fontsize="small",
         )
     axes.set_xticks(range(len(columns)), [str(number) for number in columns])
     axes.set_xlabel("servers")
     axes.set_xticks([index + 0.5 for index in range(len(columns) - 1)], minor=True)
     axes.set_yticks([index + 0.5 for index in range(len(rows) - 1)], minor=True)
+    axes.grid(visible=False, which="major")
     axes.grid(which="minor", color="white", lw=2)
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
