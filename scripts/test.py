@@ -157,16 +157,13 @@ def pytest_checks(folder: Path) -> list[Check]:
 
 
 def examples(folder: Path) -> list[Check]:
-    """Return one check per example: scenarios are run, programs too, in their short form."""
+    """Return one check per example: scenarios are run, the controllers too, in short form."""
     checks = []
     for path in sorted((ROOT / "examples").iterdir()):
         name = f"examples/{path.name}"
         if path.suffix == ".toml":
             out = str(folder / path.stem)
             checks.append(Check(name, [str(BIN / "incastle"), "run", name, "--out", out]))
-        elif path.suffix == ".py":
-            out = str(folder / f"{path.stem}.png")
-            checks.append(Check(name, python(name, "--quick", "--out", out)))
     own = "examples/my-controller"
     picture = str(folder / "my-controller.png")
     program = f"{own}/python/delay_and_dctcp.py"
@@ -197,6 +194,7 @@ def all_checks(folder: Path) -> list[Check]:
         Check("stubtest", engine),
         Check("crates", python("scripts/check_crates.py")),
         Check("sizes", python("scripts/check_sizes.py")),
+        Check("modelled", python("scripts/modelled.py", "--check")),
         Check("cargo deny", python("scripts/check_deny.py")),
         Check("lints", python("scripts/check_lints.py")),
         Check(
