@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from incastle.plotting.style import GREY
+from incastle.units import DIGITS
 
 if TYPE_CHECKING:
     import polars as pl
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 OPEN, BOUNDS, ENDLESS = "some flows unfinished", "between bounds", "no upper bound"
 STRETCH = 1.35
 """An arrow on a logarithmic axis: its end over its beginning."""
+ALIKE = 0.5 * 10.0 ** (1 - DIGITS)
+"""Ends that differ by less of their value are written alike."""
 APART, AT_MOST = 3.5, 8.0
 """Points between the markers of series that have the same place, in the order of the legend: of
 two, and of the first and the last."""
@@ -35,6 +38,21 @@ def shifted(axes: Axes, place: int, count: int) -> Transform:
     if figure is None:
         return axes.transData
     return axes.transData + ScaledTranslation(aside, 0, figure.dpi_scale_trans)
+
+
+def is_known() -> pl.Expr:
+    """Return whether a point is one number: its ends are read alike in the digits of tables."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    return pl.col("high") - pl.col("low") <= ALIKE * pl.col("low").abs()
+
+
+def _is_open(data: pl.DataFrame) -> pl.Expr:
+    """Return whether flows of a point were unfinished, as far as that can be told."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    apart = pl.col("low") != pl.col("high")
+    return apart | pl.col("open") if "open" in data.columns else apart
 
 
 def curve(
@@ -61,10 +79,10 @@ def curve(
     # What is moved aside, as bars are, has no part in the limits of an axis.
     axes.update_datalim([(x, 0.0) for x in data["x"]], updatey=False)
     axes.autoscale_view(scaley=False)
-    known = pl.col("low") == pl.col("high")
+    known = is_known()
     axes.plot(data["x"], data.select(pl.when(known).then("low").otherwise(math.nan)), **style)
-    if "open" in data.columns:
-        hollow = data.filter(known & pl.col("open"))
+    hollow = data.filter(known & _is_open(data))
+    if len(hollow):
         inside = {"mfc": "white", "linestyle": "", "label": "_open", "zorder": 2.5}
         axes.plot(hollow["x"], hollow["low"], **{**style, **inside})
     bars = data.filter(~known | pl.col("mean_from").is_not_null()).with_columns(
@@ -89,10 +107,10 @@ def remarks(data: pl.DataFrame) -> dict[str, Artist]:
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
     from matplotlib.lines import Line2D  # noqa: PLC0415
 
-    known = pl.col("low") == pl.col("high")
+    known = is_known()
     endless = pl.col("high").is_infinite()
     pictures = {
-        OPEN: (known & pl.col("open") if "open" in data.columns else None, "o"),
+        OPEN: (known & _is_open(data), "o"),
         BOUNDS: (~known & ~endless, "|"),
         ENDLESS: (endless, "^"),
     }
@@ -100,7 +118,7 @@ def remarks(data: pl.DataFrame) -> dict[str, Artist]:
     return {
         words: Line2D([], [], marker=marker, mfc="white" if words == OPEN else GREY, **style)
         for words, (which, marker) in pictures.items()
-        if which is not None and len(data.filter(which))
+        if len(data.filter(which))
     }
 
 

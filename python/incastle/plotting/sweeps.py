@@ -199,7 +199,7 @@ def draw_panels(
             data = _values(sweep, wanted, column)
             _curves(axes, data, wanted, column, sweep.header, labels)
             remarks |= intervals.remarks(data)
-            known = data.filter((data["runs"] > 1) & (data["low"] == data["high"]))
+            known = data.filter(data["runs"] > 1).filter(intervals.is_known())
             if as_written(known[wanted.x].to_list()) is not None and len(known):
                 remarks |= intervals.shade("range of the seeds")
             if len(grid) == 1 and not STYLES[options.style].is_column:
@@ -269,7 +269,7 @@ def _curves(
         mine = drawn.filter(groups == group).sort("x")
         style = look(place)
         shade: dict[str, Any] = {"color": style["color"], "alpha": 0.15, "lw": 0}
-        closed = (mine["low"] == mine["high"]) & is_scale
+        closed = mine.select(intervals.is_known()).to_series() & is_scale
         style["linestyle"] = style["linestyle"] if is_scale else ""
         axes.fill_between(mine["x"], mine["min"], mine["max"], where=closed, **shade)
         style["label"] = labels[place] if labels else _named(wanted.hue, group)
