@@ -7,11 +7,11 @@ go to standard error, and a progress bar only to a terminal.
 from __future__ import annotations
 
 import json
-import linecache
 import sys
 import warnings
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from math import isfinite
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
 from rich.box import SIMPLE_HEAD
@@ -96,7 +96,11 @@ def diagnostics(found: Sequence[Diagnostic], *, excerpts: bool = False) -> None:
 
 def _excerpt(one: Diagnostic) -> tuple[str, ...]:
     """Return the line of a diagnostic and a mark under its place; nothing where there is none."""
-    line = linecache.getline(one.file, one.line).rstrip().expandtabs(1) if one.line else ""
+    try:
+        lines = Path(one.file).read_text(encoding="utf-8-sig").splitlines() if one.line else []
+        line = lines[one.line - 1].expandtabs(1)
+    except (OSError, ValueError, IndexError):
+        return ()
     if not line.strip():
         return ()
     # The end of a long line would wrap.

@@ -161,3 +161,55 @@ def test_other_words_for_commands_lead_to_commands() -> None:
 
     assert set(usage.OTHER_COMMANDS.values()) <= set(COMMANDS)
     assert not set(usage.OTHER_COMMANDS) & set(COMMANDS)
+
+
+def test_a_swept_key_without_effect_is_refused(cli: Cli) -> None:
+    # A key of CUBIC.
+    sweep = ("sweep", "small.toml", "--set", "transport.fast_convergence=true,false")
+    output = cli(*sweep)
+    assert output.status == 2
+    assert "--set transport.fast_convergence: it has no effect here, all 2 values" in output.err
+    both = cli(*sweep, "--set", "transport.congestion=dctcp,cubic", "--set", "run.duration=2 ms")
+    assert both.status == 0, both.err
+
+
+def test_figures_of_sweeps_take_the_last_part_of_a_key(cli: Cli) -> None:
+    sweep = ("sweep", "small.toml", "--set", "network.senders=2,3", "--set", "run.duration=2 ms")
+    output = cli(*sweep, "--plot", "x=senders y=goodput", "--out", "swept")
+    assert output.status == 0, output.err
+    again = cli("sweep", "swept", "--plot", "x=senders y=goodput", "--figure", "again.png")
+    assert again.status == 0, again.err
+    assert Path("again.png").is_file()
+
+
+CONTROLLER = """\
+import incastle as ic
+
+
+class Fixed(ic.Controller):
+    def on_ack(self, ack: ic.Ack) -> None:
+        self.window = 15_000
+"""
+
+
+def test_a_controller_in_the_working_folder(cli: Cli, folder: Path) -> None:
+    (folder / "sub").mkdir()
+    (folder / "sub" / "mine.toml").write_text((folder / "small.toml").read_text())
+    (folder / "mine.py").write_text(CONTROLLER)
+    check = ("check", "sub/mine.toml", "--set")
+    output = cli(*check, "transport.congestion=mine.py:Fixed")
+    assert output.status == 0, output.err
+    assert 'name one as in "mine.py:Fixed"' in cli(*check, "transport.congestion=mine.py").err
+    missing = cli(*check, "transport.congestion=other.py:Fixed")
+    assert f"looked for in {folder / 'sub'}, the scenario's folder, and {folder}" in missing.err
+
+
+@pytest.mark.usefixtures("folder")
+def test_an_interrupted_run_says_why_slowdowns_are_empty() -> None:
+    from incastle.commands.run import _without_ideals  # noqa: PLC0415  slow to import
+
+    whole = ic.run(ic.load("small.toml", {"measure.slowdown": True}))
+    assert _without_ideals(whole) is None
+    gone = whole.transfers.with_columns(ideal_fct_s=None, slowdown=None)
+    whole.tables["transfers"] = gone
+    assert "ideal FCTs are computed after the run" in (_without_ideals(whole) or "")

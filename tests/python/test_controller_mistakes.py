@@ -108,8 +108,8 @@ def test_what_is_no_controller_is_refused_before_the_run() -> None:
     ("written", "reason"),
     [
         ("none.py:Fixed", "small.toml:25:14: error: none.py: No such file or directory"),
-        ("fixed.py:Fxied", "fixed.py has no class Fxied\n    its classes are Fixed"),
-        ("fixed.py:", 'name one as in "fixed.py:MyClass"'),
+        ("fixed.py:Fxied", "its classes are Fixed"),
+        ("fixed.py:", 'name one as in "fixed.py:Fixed"'),
         ("torn.py:Fixed", "torn.py:1: '(' was never closed"),
         ("binary.py:Fixed", "binary.py: not a UTF-8 file"),
     ],

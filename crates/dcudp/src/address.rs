@@ -12,7 +12,10 @@ use tokio::net::lookup_host;
 use crate::error::Failure;
 use crate::printable::reason;
 
-/// A `HOST:PORT` as it was typed.
+/// The port where none is given.
+pub const PORT: u16 = 9000;
+
+/// A `HOST:PORT` as it was typed, or `HOST`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct HostPort {
     host: String,
@@ -24,10 +27,14 @@ impl FromStr for HostPort {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let wrong = || format!("'{text}' is not HOST:PORT, such as 127.0.0.1:9000 or [::1]:9000");
-        let (host, port) = text.rsplit_once(':').ok_or_else(wrong)?;
+        let default = PORT.to_string();
+        let (host, port) = match text.rsplit_once(':') {
+            Some(parts) if !text.ends_with(']') => parts,
+            _ => (text, default.as_str()),
+        };
         let bracketed = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
         // An address of IPv6 without brackets: its last word is no port.
-        if host.is_empty() || bracketed.is_none() && host.contains(':') {
+        if bracketed.unwrap_or(host).is_empty() || bracketed.is_none() && host.contains(':') {
             return Err(wrong());
         }
         let port = port.parse().ok().filter(|port| *port > 0);
@@ -116,9 +123,12 @@ mod tests {
             assert_eq!((parsed.host.as_str(), parsed.port), (host, port));
             assert_eq!(parsed.to_string(), text);
         }
+        for (text, whole) in [("node7", "node7:9000"), ("[::1]", "[::1]:9000")] {
+            assert_eq!(text.parse::<HostPort>().unwrap().to_string(), whole);
+        }
         for wrong in [
             "",
-            "host",
+            "[]",
             ":9000",
             "host:",
             "host:0",

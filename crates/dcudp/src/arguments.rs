@@ -1,14 +1,14 @@
 //! The command line of `dcudp`.
 
 use std::ffi::OsString;
-use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::net::{IpAddr, SocketAddr};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 use incastle_units::{Bytes, Rate, Span};
 
-use crate::address::{HostPort, Protection};
+use crate::address::{HostPort, PORT, Protection};
 use crate::error::Failure;
 use crate::protocol::{MAX_BENCH_MILLIS, MAX_PING, Name};
 
@@ -157,7 +157,11 @@ impl Send {
     pub fn files_and_peer(&self) -> Result<(Vec<PathBuf>, HostPort), Failure> {
         let wrong = |message: String| Failure::Input(format!("the server comes last: {message}"));
         let (peer, files) = self.files_and_peer.split_last().expect("clap requires one");
-        let peer: HostPort = peer.to_string_lossy().parse().map_err(wrong)?;
+        let text = peer.to_string_lossy();
+        if Path::new(peer).is_file() {
+            return Err(wrong(format!("'{text}' is a file, not HOST or HOST:PORT")));
+        }
+        let peer: HostPort = text.parse().map_err(wrong)?;
         if files.is_empty() {
             let message = format!("which files shall go to {peer}? They stand before it");
             return Err(Failure::Input(message));
@@ -175,13 +179,13 @@ Examples:
 
 A file that was cut short goes on where it stopped when the same command is given again.")]
 pub struct Get {
-    /// The server.
+    /// The server; without a port 9000.
     #[arg(value_name = "HOST:PORT")]
     pub peer: HostPort,
     /// The files, as paths in the server's directory; each is saved under the last part of its path.
     #[arg(required = true, value_name = "NAME", value_parser = name)]
     pub names: Vec<Name>,
-    /// Where to put them.
+    /// Where to put them; a folder that is not there is made.
     #[arg(long, value_name = "DIR", default_value = ".")]
     pub into: PathBuf,
     /// Replace files of other contents.
@@ -275,6 +279,10 @@ fn positive_rate(text: &str) -> Result<Rate, String> {
 }
 
 fn time(text: &str) -> Result<Duration, String> {
+    // Zero is the same in every unit.
+    if text.trim() == "0" {
+        return Ok(Duration::ZERO);
+    }
     let span = quantity::<Span>(text)?;
     Ok(Duration::from_nanos(span.as_ps() / 1_000))
 }
@@ -307,7 +315,8 @@ fn ping_size(text: &str) -> Result<usize, String> {
 }
 
 fn listen_address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| {
+    let alone = text.parse().map(|ip: IpAddr| SocketAddr::new(ip, PORT));
+    text.parse().or(alone).map_err(|_| {
         format!(
             "'{text}' is not ADDR:PORT, such as 127.0.0.1:9000, 0.0.0.0:9000 or [::]:9000; \
              names are not understood here"

@@ -211,9 +211,25 @@ def _stopped(stop: Interrupted, keeper: _Keeper) -> NoReturn:
         keeper.keep(stop.partial[0], suffix="-interrupted")
         reached = stop.partial[0].totals["simulated_s"]
         terminal.error(f"interrupted after {si(reached, 's')} of simulated time")
+        if why := _without_ideals(stop.partial[0]):
+            terminal.note(why)
     else:
         terminal.error(str(stop))
     raise typer.Exit(INTERRUPTED)
+
+
+def _without_ideals(outcome: Result) -> str | None:
+    """Describe why an interrupted run has transfers without slowdowns, if it has."""
+    transfers = outcome.tables.get("transfers")
+    if transfers is None or "ideal_fct_s" not in transfers.columns:
+        return None
+    single = transfers.filter(transfers["kind"] != "round")
+    if not single["ideal_fct_s"].null_count():
+        return None
+    return (
+        "ideal_fct_s and slowdown are empty where the interrupt came first: "
+        "ideal FCTs are computed after the run"
+    )
 
 
 def show_run(outcome: Result) -> None:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
+    from incastle.plotting.sweeps import Axes
     from incastle.sweeps.forecast import Forecast
     from incastle.sweeps.plan import Checked, Plan
     from incastle.sweeps.sweep import Sweep
@@ -155,6 +156,7 @@ def sweep(
         if settings or on or resume or force:
             raise IncastleError(f"{place[0]} is a directory: give the scenario to do more runs")
         outcome = Sweep.load(place[0], verify=not unverified)
+        axes = _with_whole_keys(axes, outcome.header.keys)
         if axes is not None and not outcome.frame.is_empty():
             picture.column_of(outcome, axes)  # reported instead of the table, not below it
     else:
@@ -162,6 +164,7 @@ def sweep(
         if plan.number_of_runs > MANY and not yes:
             _ask(plan, Path(os.devnull) if force else out, _names(tables), on, jobs)
         checked = _checked(plan)
+        axes = _with_whole_keys(axes, [axis.key for axis in plan.axes])
         if axes is not None:
             _check_axes(axes, plan, checked)
         where = many_runs.place_of(out or default_place(plan, "by"), resume=resume, force=force)
@@ -176,6 +179,20 @@ def sweep(
     finally:
         _show(outcome, as_json=as_json)
     many_runs.leave(outcome)
+
+
+def _with_whole_keys(axes: Axes | None, keys: Sequence[str]) -> Axes | None:
+    """Return axes with the whole keys of their last parts, `load` for `flows.web.load`."""
+    if axes is None:
+        return None
+
+    def whole(name: str) -> str:
+        fitting = [key for key in keys if key == name or key.endswith(f".{name}")]
+        return fitting[0] if len(fitting) == 1 else name
+
+    hue = None if axes.hue is None else whole(axes.hue)
+    fixed = {whole(key): value for key, value in axes.fixed.items()}
+    return replace(axes, x=whole(axes.x), hue=hue, fixed=fixed)
 
 
 def _words(text: str) -> list[str]:

@@ -56,7 +56,7 @@ class Origins:
     """The classes that one scenario's names of controllers stand for: a file is read once.
 
     Args:
-        file: the scenario's file: others are looked for in its folder.
+        file: the scenario's file: others are looked for in its folder, then in the working folder.
         bound: classes by name; they come before files.
 
     """
@@ -83,7 +83,9 @@ class Origins:
         found = AS_FILE.fullmatch(name)
         if found is None:
             file = name.partition(":")[0]
-            raise _Mistake(f'"{name}" names no class', f'name one as in "{file}:MyClass"')
+            those = self._classes_in(file)
+            forms = " or ".join(f'"{file}:{one}"' for one in those or ["MyClass"])
+            raise _Mistake(f'"{name}" names no class', f"name one as in {forms}")
         path = found["path"]
         if "\\" in path:
             raise _Mistake(f"{path!r} has a backslash in it", "write / between folders")
@@ -94,7 +96,9 @@ class Origins:
             tree = ast.parse(text)
         except (OSError, UnicodeDecodeError) as error:
             reason = getattr(error, "strerror", None) or "not a UTF-8 file"
-            raise _Mistake(f"{self.folder / path}: {reason}") from None
+            raise _Mistake(
+                f"{self.folder / path}: {reason}", self._looked_for(path, error)
+            ) from None
         except (SyntaxError, ValueError) as error:
             line = getattr(error, "lineno", None) or 1
             raise _Mistake(f"{path}:{line}: {getattr(error, 'msg', error)}") from None
@@ -103,6 +107,20 @@ class Origins:
             there = f"its classes are {', '.join(classes)}" if classes else "it has no class at all"
             raise _Mistake(f"{path} has no class {found['name']}", there)
         return _hash(text), parameters_in(tree, found["name"])
+
+    def _looked_for(self, path: str, error: Exception) -> str | None:
+        """Name the folders where a file is looked for, if it is not there."""
+        missing = isinstance(error, FileNotFoundError) and not Path(path).is_absolute()
+        where = f"{self.folder.absolute()}, the scenario's folder, and {Path.cwd()}"
+        return f"it is looked for in {where}" if missing else None
+
+    def _classes_in(self, path: str) -> list[str]:
+        """Return the classes of a file, as far as it can be read."""
+        try:
+            tree = ast.parse(self._read(path))
+        except (OSError, UnicodeDecodeError, SyntaxError, ValueError):
+            return []
+        return [node.name for node in tree.body if isinstance(node, ast.ClassDef)]
 
     def load(self, names: Iterable[str]) -> dict[str, Bound]:
         """Return the classes of these names; files are executed.
@@ -135,7 +153,7 @@ class Origins:
                 'scenario: controller = "my_controller.py:MyClass"'
             )
         text = self._read(found["path"])
-        file = str(self.folder / found["path"])
+        file = str(self._place(found["path"]))
         kind = getattr(_executed(file, text), found["name"], None)
         lines = (
             node.lineno
@@ -145,9 +163,14 @@ class Origins:
         place = next((f"{file}:{line}" for line in lines), None)
         return Bound(checked(name, kind, place), _hash(text))
 
+    def _place(self, path: str) -> Path:
+        """Return where a file is: beside the scenario, or else in the working folder."""
+        beside = self.folder / path
+        return Path(path) if not beside.exists() and Path(path).is_file() else beside
+
     def _read(self, path: str) -> str:
         if path not in self._texts:
-            self._texts[path] = (self.folder / path).read_text(encoding="utf-8")
+            self._texts[path] = self._place(path).read_text(encoding="utf-8")
         return self._texts[path]
 
 

@@ -90,6 +90,8 @@ class Cell:
 
     choices: tuple[tuple[str, Choice], ...]
     digest: str
+    scenario: str
+    """The hash of the complete scenario."""
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
@@ -189,7 +191,22 @@ class Plan:
             if report is not None:
                 report(done)
         checker.complain()
+        self._check_effects(cells)
         return Checked(self.runs(cells), tuple(checker.warnings.values()))
+
+    def _check_effects(self, cells: Sequence[Cell]) -> None:
+        """Refuse a key whose values all give the same scenario, whatever the others are."""
+        for axis in self.axes:
+            by_others: dict[tuple[str, ...], set[str]] = {}
+            for cell in cells:
+                others = tuple(choice.words for key, choice in cell.choices if key != axis.key)
+                by_others.setdefault(others, set()).add(cell.scenario)
+            if len(axis.choices) > 1 and all(len(those) == 1 for those in by_others.values()):
+                raise IncastleError(
+                    f"{self.source.option} {axis.key}: it has no effect here, all "
+                    f"{len(axis.choices)} values give the same scenario; "
+                    "`incastle check` names the keys that it needs"
+                )
 
     def runs(self, cells: Sequence[Cell]) -> tuple[Run, ...]:
         """Return the runs of some cells, cell by cell."""
@@ -222,7 +239,8 @@ class Checker:
         _add(self.warnings, scenario.warnings)
         # The words, too: two forms of a value may resolve to the same scenario.
         words = json.dumps([(key, choice.words) for key, choice in combination])
-        return Cell(combination, _hash(f"{words}\n{scenario.resolved}"))
+        resolved = scenario.resolved
+        return Cell(combination, _hash(f"{words}\n{resolved}"), _hash(resolved))
 
     def complain(self) -> None:
         """Raise if there was a mistake."""

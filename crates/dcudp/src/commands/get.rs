@@ -1,8 +1,10 @@
 //! `dcudp get`: files from a server.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::pin::pin;
 use std::time::Instant;
+use std::{fs, io};
 
 use super::tally::Tally;
 use super::{call, stopped};
@@ -25,7 +27,7 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
         link,
     } = arguments;
     check(&names)?;
-    let root = Root::open(&into)
+    let root = folder(&into)
         .map_err(|error| Failure::Input(format!("{}: {}", into.display(), reason(&error))))?;
     let Some(link) = call(&peer, &link, stop.as_mut()).await? else {
         return Ok(INTERRUPTED);
@@ -41,6 +43,17 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
     };
     link.close().await;
     got.map(|()| tally.status())
+}
+
+/// Opens a folder, and makes one that is not there; those above it must be.
+fn folder(path: &Path) -> io::Result<Root> {
+    match Root::open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            fs::create_dir(path)?;
+            Root::open(path)
+        }
+        opened => opened,
+    }
 }
 
 fn check(names: &[Name]) -> Result<(), Failure> {

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::stopped;
-use crate::address::Protection;
+use crate::address::{PORT, Protection};
 use crate::arguments::{Bench, LinkArguments, Serve};
 use crate::disk::Root;
 use crate::error::{DONE, Failure};
@@ -19,8 +19,6 @@ use crate::printable::reason;
 use crate::service::{Service, serve};
 use crate::terminal::{counted, note, print, warn};
 
-/// Where servers listen by default.
-const PORT: u16 = 9000;
 /// Measurements at the same time.
 const MEASUREMENTS: u16 = 16;
 /// The default share of places per address is one in this number. Four addresses together can take all

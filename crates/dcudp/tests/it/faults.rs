@@ -507,3 +507,14 @@ async fn a_server_of_another_version_is_reported() {
     let message = "error: the peer speaks version 2 of the file protocol, this program version 1";
     assert!(err.starts_with(message), "{err}");
 }
+
+#[test]
+fn a_folder_that_is_not_there_is_made() {
+    let (there, here) = (folder(), folder());
+    fs::write(there.path().join("f"), "content").unwrap();
+    let server = Server::files(there.path(), &[]);
+    let into = here.path().join("new");
+    let (status, _, err) = run(&["get", &server.address, "f", "--into", path(&into)]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert_eq!(listing(&into), ["f"]);
+}

@@ -27,14 +27,7 @@ fn pings_come_back() {
         assert_eq!(out.lines().count(), 4, "{out}");
         assert!(out.starts_with("64 B from 127.0.0.1:"), "{out}");
         for size in ["0 B", "65536 B"] {
-            let arguments = [
-                "ping",
-                &server.address,
-                "--count",
-                "20",
-                "--interval",
-                "0 s",
-            ];
+            let arguments = ["ping", &server.address, "--count", "20", "--interval", "0"];
             let (status, out, err) = run(&[&arguments[..], &["--size", size, "--json"]].concat());
             assert_eq!((status, err.as_str()), (0, ""));
             let found: serde_json::Value = serde_json::from_str(&out).unwrap();

@@ -194,7 +194,7 @@ fn files_and_servers_that_cannot_be_are_refused_before_any_connection() {
         ("send", "<FILE>... <HOST:PORT>"),
         (
             "send Cargo.toml",
-            "the server comes last: 'Cargo.toml' is not HOST:PORT, such as",
+            "the server comes last: 'Cargo.toml' is a file, not HOST or HOST:PORT",
         ),
         ("send 127.0.0.1:9", "which files shall go to 127.0.0.1:9?"),
         ("send Cargo.toml 127.0.0.1:0", "a port is 1 to 65535"),
@@ -217,7 +217,10 @@ fn files_and_servers_that_cannot_be_are_refused_before_any_connection() {
             "get 127.0.0.1:9 a/f b/f",
             "two of these files would be called f",
         ),
-        ("get 127.0.0.1:9 f --into /nothing", nothing),
+        (
+            "get 127.0.0.1:9 f --into /nothing/below",
+            "error: /nothing/below: No such file or directory",
+        ),
         ("serve /nothing", nothing),
         ("serve /proc/version", "Not a directory"),
         (
@@ -228,6 +231,7 @@ fn files_and_servers_that_cannot_be_are_refused_before_any_connection() {
             "serve /tmp --listen 192.0.2.1:9 --insecure",
             "this machine does not have this address",
         ),
+        ("serve /tmp --listen 192.0.2.1", "error: 192.0.2.1:9000"),
         (
             "serve /tmp --listen localhost:9000",
             "is not ADDR:PORT, such as 127.0.0.1:9000, 0.0.0.0:9000 or [::]:9000",

@@ -20,7 +20,7 @@ use crate::text::node::{Content, Node, quoted, quoted_key};
 table! {
     /// A user-defined controller.
     pub struct Custom {
-        /// The controller: a Python class, as `"my_controller.py:Delay"` with the file in the scenario's folder, or a name that the running program has registered.
+        /// The controller: a Python class, as `"my_controller.py:Delay"` with the file in the scenario's folder or else the working folder, or a name that the running program has registered.
         value controller: Reference;
         /// Its parameters, by the names that it defines: numbers, strings, true or false.
         value parameters: Parameters = Parameters::default();

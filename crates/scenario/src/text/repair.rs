@@ -17,7 +17,7 @@ pub(crate) fn without(tree: &Node, keys: &[String]) -> Option<Node> {
             (table @ ("flows" | "switches"), Some(name)) => {
                 let hosts = hosts_alone(entries, name, keys).filter(|_| table == "flows");
                 remove_within(entries, table, &[name]);
-                add_within(entries, table, hosts);
+                add_within(entries, table, hosts.as_ref());
                 // These name flows, which may be the ones cut out.
                 remove_within(entries, "measure", &["window", "throughput", "qcn"]);
             }
@@ -47,13 +47,13 @@ fn hosts_alone(entries: &[Entry], name: &str, keys: &[String]) -> Option<Entry> 
     Some(group)
 }
 
-fn add_within(entries: &mut [Entry], table: &str, added: Option<Entry>) {
+fn add_within(entries: &mut [Entry], table: &str, added: Option<&Entry>) {
     for entry in entries.iter_mut().filter(|entry| entry.key == table) {
         entry
             .node
             .entries_mut()
             .into_iter()
-            .for_each(|inner| inner.extend(added.clone()));
+            .for_each(|inner| inner.extend(added.cloned()));
     }
 }
 
