@@ -16,6 +16,7 @@ from incastle.explanation.path import PARTS
 from incastle.explanation.record import picoseconds
 from incastle.plotting import kinds
 from incastle.plotting.options import Options
+from incastle.templates import templates
 from incastle.units import si
 
 if TYPE_CHECKING:
@@ -55,26 +56,21 @@ def write(
     progress: Callable[[Progress], object] | None = None,
 ) -> str:
     """Return the page of a result; its scenario may be run again for the explanations."""
-    import jinja2  # noqa: PLC0415  slow to import: only where a page is written
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
     explained, unexplained = _explained(result, progress)
-    return environment.get_template("page.html.jinja").render(
-        result=result,
-        simulated=si(float(result.totals["simulated_s"]), "s"),
-        tables=[_table(one) for one in tables],
-        figures=list(_figures(result)),
-        explained=explained,
-        unexplained=unexplained,
-        parts=_parts,
-        began=lambda one: words.instant(picoseconds(one.began_s)),
-        at=lambda step: words.instant(step.at),
+    return (
+        templates(Path(__file__).parent)
+        .get_template("page.html.jinja")
+        .render(
+            result=result,
+            simulated=si(float(result.totals["simulated_s"]), "s"),
+            tables=[_table(one) for one in tables],
+            figures=list(_figures(result)),
+            explained=explained,
+            unexplained=unexplained,
+            parts=_parts,
+            began=lambda one: words.instant(picoseconds(one.began_s)),
+            at=lambda step: words.instant(step.at),
+        )
     )
 
 

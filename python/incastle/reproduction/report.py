@@ -16,7 +16,7 @@ import os
 import shlex
 from collections import Counter
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,11 +28,10 @@ from incastle.reproduction.figures import Drawing
 from incastle.reproduction.papers import Length
 from incastle.storage.files import put_in_place, recover, scratch_folder
 from incastle.storage.places import CLAIMS
+from incastle.templates import templates
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from jinja2 import Environment
 
     from incastle.reproduction.claims import Claim, Judged
     from incastle.reproduction.papers import Experiment, FigureSpec, Grid, Observations, Paper
@@ -193,7 +192,8 @@ def _pages(
     contents: Sequence[PaperReport], length: Length, shown: Mapping[tuple[str, str], Shown]
 ) -> dict[str, str]:
     """Give the pages by their names: the first, and one for each paper."""
-    environment = _environment()
+    environment = templates(Path(__file__).parent)
+    environment.filters["number"] = number
     common = {
         "length": length,
         "shown": shown,
@@ -217,21 +217,6 @@ def _pages(
         f"{one.paper.name}.html": page.render(common, content=one, judged=one.judged)
         for one in contents
     }
-
-
-@cache
-def _environment() -> Environment:
-    import jinja2  # noqa: PLC0415  slow to import: only where a page is written
-
-    environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["number"] = number
-    return environment
 
 
 def _again(name: str, figure: str | None = None, *, length: Length) -> str:
