@@ -18,7 +18,7 @@ use incastle_driver::Folder;
 use incastle_experiment::{Overseer, simulate};
 use incastle_scenario::check::static_flows;
 use incastle_scenario::grammar::{Description, Key, Member};
-use incastle_scenario::language::network::MOST_HOSTS;
+use incastle_scenario::language::network::MAX_HOSTS;
 use incastle_scenario::{Diagnostic, Scenario, Severity, description, parse_with};
 use incastle_units::{Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -223,7 +223,7 @@ fn changes(
         }
         let place = &places[random::below(rng, places.len() as u64) as usize];
         let mut values = values(&place.kind);
-        values.retain(|value| is_long || *value != MOST_HOSTS.to_string());
+        values.retain(|value| is_long || *value != MAX_HOSTS.to_string());
         let value = &values[random::below(rng, values.len() as u64) as usize];
         changes.push((place.path.clone(), value.clone()));
         match parsed(base, &changes) {

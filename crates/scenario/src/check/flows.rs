@@ -8,12 +8,12 @@ use crate::language::flows::{
     Count, Group, InterarrivalDistribution, Message, Query, Size, Stop, Workload,
 };
 use crate::language::root::{Root, RunStop};
-use crate::language::sizes::MOST_BYTES;
+use crate::language::sizes::MAX_BYTES;
 use crate::language::transport::Kind;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
-use crate::topology::pairs::{GroupHosts, MOST_FLOWS, Pair};
+use crate::topology::pairs::{GroupHosts, MAX_FLOWS, Pair};
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     if root.flows.is_empty() && !cx.partial {
@@ -62,9 +62,9 @@ fn check_hosts(path: &str, group: &Group, layout: &Layout, parts: &[usize], cx: 
         return list::check(path, &one.transfers, layout, &hosts, cx);
     }
     let pairs = hosts.pairs(group);
-    if pairs.len() > MOST_FLOWS {
+    if pairs.len() > MAX_FLOWS {
         cx.error_at(&format!("{path}.to"), format!(
-                "a flow between each of {} hosts and each of {}: a group has at most {MOST_FLOWS} flows",
+                "a flow between each of {} hosts and each of {}: a group has at most {MAX_FLOWS} flows",
                 hosts.from.len(),
                 hosts.to.len()
             )).help("fewer hosts in `from` or `to`, or fewer flows by `count`");
@@ -106,7 +106,7 @@ fn check_servers(path: &str, group: &Group, hosts: &GroupHosts, cx: &mut Context
             format!("{wanted} servers, but `from` has only {others} hosts"),
         )
         .help(
-            "each server is a host of its own: more hosts (as senders of a star), or without \
+            "each server is a separate host: more hosts (as senders of a star), or without \
                  `count` as many servers as there are",
         );
     }
@@ -205,18 +205,18 @@ fn alternatives(workload: &Workload) -> Vec<[Given; 2]> {
 }
 
 /// Datagrams that a flow writes in one instant: there is no control, and each is stored until it is sent.
-const MOST_DATAGRAMS: u64 = 1_000_000;
+const MAX_DATAGRAMS: u64 = 1_000_000;
 
 fn check_size(path: &str, group: &Group, size: Size, cx: &mut Context<'_>) {
     if let Size::Of(size) = size {
-        within(path, "size", size, MOST_BYTES, cx);
+        within(path, "size", size, MAX_BYTES, cx);
     }
     if let (Kind::Datagram(datagram), Size::Of(size)) = (&group.transport.kind, size) {
         let datagrams = size.count().div_ceil(datagram.payload.count());
-        if datagrams > MOST_DATAGRAMS {
+        if datagrams > MAX_DATAGRAMS {
             cx.error_at(
                 &format!("{path}.size"),
-                format!("{datagrams} datagrams at once: a flow has at most {MOST_DATAGRAMS}"),
+                format!("{datagrams} datagrams at once: a flow has at most {MAX_DATAGRAMS}"),
             )
             .help("a smaller size, or datagrams in time: workload = \"cbr\" with a rate");
         }
@@ -257,7 +257,7 @@ fn check_query(path: &str, query: &Query, cx: &mut Context<'_>) {
 
 fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'_>) {
     let Message::Of(size) = message else { return };
-    within(path, "message", size, MOST_MESSAGE, cx);
+    within(path, "message", size, MAX_MESSAGE, cx);
     if let Kind::Datagram(datagram) = &group.transport.kind
         && size > datagram.payload
     {
@@ -273,7 +273,7 @@ fn check_message(path: &str, group: &Group, message: Message, cx: &mut Context<'
 }
 
 /// The maximum number of bytes written at once: at the slowest rate their time is still representable.
-const MOST_MESSAGE: Bytes = Bytes::new(1_000_000_000);
+const MAX_MESSAGE: Bytes = Bytes::new(1_000_000_000);
 
 fn within(path: &str, name: &str, size: Bytes, most: Bytes, cx: &mut Context<'_>) {
     if size == Bytes::ZERO {

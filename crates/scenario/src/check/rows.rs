@@ -13,7 +13,7 @@ use crate::topology::layout::{End, Layout};
 
 /// The maximum number of rows in a table. That many take more than a hundred gigabytes, and polars counts rows in
 /// 32 bits.
-pub(crate) const MOST_ROWS: u128 = 1_000_000_000;
+pub(crate) const MAX_ROWS: u128 = 1_000_000_000;
 
 /// A table with a row for each interval and each of several things.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,7 +39,7 @@ impl Over {
     fn least_every(&self, duration: Span) -> Span {
         let all = u128::from(duration.as_ps()) * self.count as u128;
         let mut every = 1;
-        while every * MOST_ROWS < all {
+        while every * MAX_ROWS < all {
             every *= 10;
         }
         Span::from_ps(u64::try_from(every).unwrap_or(u64::MAX))
@@ -120,7 +120,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, flows: &[Name], cx: &mut Conte
     }
     for table in tables(root, layout, flows) {
         let rows = table.rows(duration);
-        if rows <= MOST_ROWS {
+        if rows <= MAX_ROWS {
             continue;
         }
         let Over {
@@ -131,7 +131,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, flows: &[Name], cx: &mut Conte
         } = table;
         let least = table.least_every(duration);
         cx.error_at(&format!("measure.{key}.every"), format!(
-                "{rows} rows: one every {every} for {duration}, of {count} {what}; a table has at most {MOST_ROWS}"
+                "{rows} rows: one every {every} for {duration}, of {count} {what}; a table has at most {MAX_ROWS}"
             )).help(format!("every = \"{least}\" or more, or fewer {what}"));
     }
 }

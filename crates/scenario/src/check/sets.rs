@@ -61,8 +61,8 @@ fn incast(count: Count, hosts: &GroupHosts, names: &[Name]) -> Option<Problem> {
     match count {
         _ if most == 0 => Some(Problem {
             key: "from",
-            message: format!("nobody in `from` can send to {receiver}"),
-            help: "nobody sends to itself: `from` must name another host",
+            message: format!("no host of `from` can send to {receiver}"),
+            help: "a host does not send to itself: `from` must name another one",
         }),
         Count::Number(wanted) if wanted as usize > most => Some(Problem {
             key: "count",

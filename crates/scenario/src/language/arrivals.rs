@@ -13,7 +13,7 @@ use crate::grammar::describe::Shape;
 use crate::grammar::value::{Value, wrong};
 use crate::language::dependence::{Counts, Dependence};
 use crate::language::selection::Name;
-use crate::language::sizes::MOST_BYTES;
+use crate::language::sizes::MAX_BYTES;
 use crate::text::context::Context;
 use crate::text::node::{Content, Entry, Node, quoted};
 
@@ -178,7 +178,7 @@ impl Arrival {
         };
         let bytes = bytes
             .map(Bytes::new)
-            .filter(|bytes| (Bytes::new(1)..=MOST_BYTES).contains(bytes));
+            .filter(|bytes| (Bytes::new(1)..=MAX_BYTES).contains(bytes));
         Ok(Self {
             start: start
                 .parse()
@@ -188,7 +188,7 @@ impl Arrival {
             bytes: bytes.ok_or_else(|| {
                 format!(
                     "bytes must be a whole number from 1 to {}",
-                    MOST_BYTES.count()
+                    MAX_BYTES.count()
                 )
             })?,
             dependence: Dependence::read(dependence, counts)?,

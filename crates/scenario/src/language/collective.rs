@@ -5,18 +5,18 @@ use incastle_units::{Bytes, Span};
 use crate::grammar::declare::{choice, table};
 use crate::grammar::range::{above_to, between};
 use crate::language::limits::Rounds;
-use crate::language::network::MOST_HOSTS;
-use crate::language::sizes::MOST_BYTES;
+use crate::language::network::MAX_HOSTS;
+use crate::language::sizes::MAX_BYTES;
 
 table! {
     /// All-reduce: each host has a vector, and gets the sum of all.
     pub struct AllReduce {
         /// Application bytes of the vector.
-        value size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        value size: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// The algorithm of the all-reduce.
         flat algorithm: Algorithm;
         /// The number of segments of each message; a segment is forwarded as soon as it has arrived.
-        value segments: u32 = 1, in between(1, MOST_SEGMENTS);
+        value segments: u32 = 1, in between(1, MAX_SEGMENTS);
         /// The time from a host's last segment to its next all-reduce.
         value think_time: Span = Span::ZERO;
         /// The number of all-reduces.
@@ -25,7 +25,7 @@ table! {
 }
 
 /// The most segments of a message.
-const MOST_SEGMENTS: u32 = 100_000;
+const MAX_SEGMENTS: u32 = 100_000;
 
 choice! {
     /// The algorithm of an all-reduce.
@@ -46,7 +46,7 @@ table! {
     /// A tree.
     pub struct Tree {
         /// The number of children of each host; the last ones have fewer. 1 is a chain.
-        value degree: u32 = 2, in between(1, MOST_HOSTS);
+        value degree: u32 = 2, in between(1, MAX_HOSTS);
     }
 }
 

@@ -7,9 +7,9 @@ use crate::grammar::range::{above, above_to, between, fraction, within_a_day};
 use crate::language::arrivals::Arrivals;
 use crate::language::collective::AllReduce;
 use crate::language::limits::Rounds;
-use crate::language::network::{MOST_HOSTS, rates};
+use crate::language::network::{MAX_HOSTS, rates};
 use crate::language::selection::Selection;
-use crate::language::sizes::{MOST_BYTES, Sizes};
+use crate::language::sizes::{MAX_BYTES, Sizes};
 use crate::language::transport::Transport;
 
 table! {
@@ -189,12 +189,12 @@ table! {
     /// Requests with a barrier.
     pub struct BarrierIncast {
         /// Application bytes of a request.
-        value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MOST_BYTES);
+        value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MAX_BYTES);
         /// Application bytes of each server's response. Either this or `total_size`.
-        option sru: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        option sru: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// Application bytes of all responses to one request together, split evenly. Either this or
         /// `sru`.
-        option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        option total_size: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// The time from the last response to the next request.
         value think_time: Span = Span::ZERO;
         /// Each request is sent a random time from 0 to this after the beginning of the round.
@@ -211,11 +211,11 @@ table! {
     /// Queries.
     pub struct Query {
         /// Application bytes of a query.
-        value request: Bytes = Bytes::new(1_600), in above_to(Bytes::ZERO, MOST_BYTES);
+        value request: Bytes = Bytes::new(1_600), in above_to(Bytes::ZERO, MAX_BYTES);
         /// Application bytes of each server's response: 2 KB unless this or `total_size` is given.
-        option response_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        option response_size: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// Application bytes of all responses to one query together, split evenly. Instead of `response_size`.
-        option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        option total_size: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// Queries per second of each client, independent of earlier responses.
         /// Without it a client queries again after the last response.
         option rate: f64, in above(0.0);
@@ -237,12 +237,12 @@ table! {
     /// Requests of all clients together.
     pub struct AllToAll {
         /// Application bytes of a request.
-        value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MOST_BYTES);
+        value request: Bytes = Bytes::new(64), in above_to(Bytes::ZERO, MAX_BYTES);
         /// Application bytes of each server's response. Either this or `total_size`.
-        option response_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        option response_size: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// Application bytes of all responses to one request together, split evenly. Either this or
         /// `response_size`.
-        option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        option total_size: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// The time from the last response to any client to the next round.
         value think_time: Span = Span::ZERO;
         /// Each request is sent a random time from 0 to this after the beginning of the round.
@@ -314,9 +314,9 @@ table! {
     /// Incasts: each flow has a separate connection.
     pub struct RandomIncast {
         /// Application bytes of each sender. Either this or `total_size`.
-        option sru: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        option sru: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// Application bytes of all senders of an incast together, split evenly. Either this or `sru`.
-        option total_size: Bytes, in above_to(Bytes::ZERO, MOST_BYTES);
+        option total_size: Bytes, in above_to(Bytes::ZERO, MAX_BYTES);
         /// The time from its start within which each sender's bytes should arrive. Senders with
         /// `congestion = "d2tcp"` use it; otherwise it is only counted.
         option deadline: Span, in above(Span::ZERO);
@@ -366,7 +366,7 @@ word_or! {
         /// One for each pair.
         "each" => Each,
         /// This many.
-        Number(u32) in between(1, MOST_HOSTS),
+        Number(u32) in between(1, MAX_HOSTS),
     }
 }
 

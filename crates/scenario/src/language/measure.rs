@@ -128,12 +128,12 @@ table! {
         /// The flows, as for `window`; for random flows any number may be named.
         value flows: Selection = Selection::everything();
         /// The maximum number of events stored, for all flows together; a packet has about four of them.
-        value max_events: u32 = 1_000_000, in between(1, MOST_EVENTS);
+        value max_events: u32 = 1_000_000, in between(1, MAX_EVENTS);
     }
 }
 
 /// Events in one record: some gigabytes.
-const MOST_EVENTS: u32 = 50_000_000;
+const MAX_EVENTS: u32 = 50_000_000;
 
 table! {
     /// Captures of frames.

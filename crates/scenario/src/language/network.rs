@@ -14,7 +14,7 @@ use crate::text::context::Context;
 use crate::text::node::{Content, Node};
 
 /// The most hosts of one role: beyond it a scenario is a slip of the pen.
-pub const MOST_HOSTS: u32 = 1_000_000;
+pub const MAX_HOSTS: u32 = 1_000_000;
 
 /// Rates of links: a packet takes seconds at the least, and a picosecond at the greatest.
 pub(crate) fn rates() -> Range<Rate> {
@@ -32,11 +32,11 @@ fn delays() -> Range<Span> {
 
 /// Packets that links carry: at least what any acknowledgement takes, at most what IPv4 has (RFC 791, section 3.1).
 fn mtus() -> Range<Bytes> {
-    between(Bytes::new(128), MOST_MTU)
+    between(Bytes::new(128), MAX_MTU)
 }
 
 /// The largest packet of IPv4.
-pub(crate) const MOST_MTU: Bytes = Bytes::new(65_535);
+pub(crate) const MAX_MTU: Bytes = Bytes::new(65_535);
 
 table! {
     /// `[network]`
@@ -49,7 +49,7 @@ table! {
         value delay: Span = Span::from_us(25), in delays();
         /// The largest IP packet of every link, unless a link group sets another; framing is not counted. A transport with
         /// larger ones is refused. Ethernet has 1500 B, and 9000 B with jumbo frames; the default takes every packet.
-        value mtu: Bytes = MOST_MTU, in mtus();
+        value mtu: Bytes = MAX_MTU, in mtus();
         /// The choice among several equal paths.
         flat ecmp: Ecmp;
         /// The time from a link's change to down or up until the switches use other paths. Until then packets sent to a
@@ -86,9 +86,9 @@ table! {
     /// A star.
     pub struct Star {
         /// Hosts of the role `sender`.
-        value senders: u32, in between(1, MOST_HOSTS);
+        value senders: u32, in between(1, MAX_HOSTS);
         /// Hosts of the role `receiver`. A single one is `receiver`, several are `receiver:0` ...
-        value receivers: u32 = 1, in between(0, MOST_HOSTS);
+        value receivers: u32 = 1, in between(0, MAX_HOSTS);
     }
 }
 
@@ -96,9 +96,9 @@ table! {
     /// A dumbbell.
     pub struct Dumbbell {
         /// Hosts of the role `sender`, on the left.
-        value senders: u32, in between(1, MOST_HOSTS);
+        value senders: u32, in between(1, MAX_HOSTS);
         /// Hosts of the role `receiver`, on the right.
-        value receivers: u32 = 1, in between(1, MOST_HOSTS);
+        value receivers: u32 = 1, in between(1, MAX_HOSTS);
     }
 }
 
@@ -109,7 +109,7 @@ table! {
         /// senders of each leaf switch. `[3, 3]` is a root with 3 switches of 3 senders each.
         value fanout: Vec<u32>;
         /// Hosts of the role `receiver`, at the root.
-        value receivers: u32 = 1, in between(1, MOST_HOSTS);
+        value receivers: u32 = 1, in between(1, MAX_HOSTS);
     }
 }
 
@@ -117,11 +117,11 @@ table! {
     /// Two tiers.
     pub struct LeafSpine {
         /// Leaf switches.
-        value leaves: u32, in between(1, MOST_HOSTS);
+        value leaves: u32, in between(1, MAX_HOSTS);
         /// Spine switches.
-        value spines: u32, in between(1, MOST_HOSTS);
+        value spines: u32, in between(1, MAX_HOSTS);
         /// Hosts of each leaf.
-        value hosts_per_leaf: u32, in between(1, MOST_HOSTS);
+        value hosts_per_leaf: u32, in between(1, MAX_HOSTS);
         /// The rates of a leaf's links to hosts over those of its links to spines, which follow from it: a number, or
         /// `"3:1"`. Without it they have the rate of `[network]` or of their link group.
         option oversubscription: Ratio, in above_to(Ratio(0.0), Ratio(1000.0));
@@ -132,27 +132,27 @@ table! {
     /// A k-ary fat tree.
     pub struct FatTree {
         /// Ports of each switch, an even number: k^3/4 hosts and 5k^2/4 switches.
-        value k: u32, in between(2, MOST_K);
+        value k: u32, in between(2, MAX_K);
     }
 }
 
 /// More than half a million hosts.
-const MOST_K: u32 = 128;
+const MAX_K: u32 = 128;
 
 table! {
     /// Three tiers.
     pub struct Clos {
         /// Pods: sets of edge and aggregation switches, each edge linked with each aggregation.
-        value pods: u32, in between(1, MOST_HOSTS);
+        value pods: u32, in between(1, MAX_HOSTS);
         /// Edge switches of each pod.
-        value edges_per_pod: u32, in between(1, MOST_HOSTS);
+        value edges_per_pod: u32, in between(1, MAX_HOSTS);
         /// Aggregation switches of each pod.
-        value aggregations_per_pod: u32, in between(1, MOST_HOSTS);
+        value aggregations_per_pod: u32, in between(1, MAX_HOSTS);
         /// Core switches: a multiple of `aggregations_per_pod`. The first aggregation switches of all pods share the first
         /// cores, and so on.
-        value cores: u32, in between(1, MOST_HOSTS);
+        value cores: u32, in between(1, MAX_HOSTS);
         /// Hosts of each edge switch.
-        value hosts_per_edge: u32, in between(1, MOST_HOSTS);
+        value hosts_per_edge: u32, in between(1, MAX_HOSTS);
         /// The rates of an edge switch's links to hosts over those of its links upwards, which follow from it. Without it
         /// they have the rate of `[network]` or of their link group.
         option edge_oversubscription: Ratio, in above_to(Ratio(0.0), Ratio(1000.0));

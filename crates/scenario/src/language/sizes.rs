@@ -18,7 +18,7 @@ use crate::text::node::{Content, Entry, Node, quoted};
 use crate::text::suggest::{choices, near};
 
 /// The most bytes of one transfer, so that sums of many stay countable.
-pub(crate) const MOST_BYTES: Bytes = Bytes::new(1_000_000_000_000_000);
+pub(crate) const MAX_BYTES: Bytes = Bytes::new(1_000_000_000_000_000);
 
 /// The distributions that come with Incastle: name, one line, text.
 const NAMED: [(&str, &str, &str); 3] = [
@@ -87,9 +87,9 @@ impl Points {
                 last.1
             ));
         }
-        if last.0 > MOST_BYTES.count() {
+        if last.0 > MAX_BYTES.count() {
             return Err(format!(
-                "{}sizes must be at most {MOST_BYTES}, found {} B",
+                "{}sizes must be at most {MAX_BYTES}, found {} B",
                 place(points.len() - 1),
                 last.0
             ));
@@ -305,7 +305,7 @@ fn read_text(text: &str, node: &Node, key: &str, cx: &mut Context<'_>) -> Option
         return Some(Sizes::Named(name));
     }
     if let Ok(size) = text.parse::<Bytes>()
-        && (Bytes::new(1)..=MOST_BYTES).contains(&size)
+        && (Bytes::new(1)..=MAX_BYTES).contains(&size)
     {
         return Some(Sizes::Fixed(size));
     }

@@ -13,7 +13,7 @@ use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
 use crate::language::limits::Capacity;
-use crate::language::network::MOST_MTU;
+use crate::language::network::MAX_MTU;
 use crate::language::qcn::CongestionPoints;
 use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
@@ -161,7 +161,7 @@ table! {
         /// the average is below `max_th` and dropped from there on, or all are dropped.
         value action: RedAction = RedAction::Mark;
         /// The packet size whose transmission time is the unit of idle time, and the unit of size in byte mode.
-        value mean_packet_size: Bytes = RedConfig::default().mean_packet_size, in between(Bytes::new(1), MOST_MTU);
+        value mean_packet_size: Bytes = RedConfig::default().mean_packet_size, in between(Bytes::new(1), MAX_MTU);
     }
 }
 

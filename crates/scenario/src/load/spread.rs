@@ -40,7 +40,7 @@ pub(super) struct Network<'a> {
 }
 
 /// The maximum number of visits to ports, over all last switches: a fat tree of k = 64 needs half as many.
-const MOST_VISITS: usize = 1_000_000_000;
+const MAX_VISITS: usize = 1_000_000_000;
 
 /// The traffic to the hosts of one switch from those of others.
 struct Demand {
@@ -121,7 +121,7 @@ impl<'a> Network<'a> {
             Matrix::Pairs(pairs) => self.of_pairs(pairs, &mut load),
         };
         let ports: usize = self.switches.iter().map(Vec::len).sum();
-        if demand.len().saturating_mul(ports) > MOST_VISITS {
+        if demand.len().saturating_mul(ports) > MAX_VISITS {
             return None;
         }
         let mut search = Search::new(self.switches.len());

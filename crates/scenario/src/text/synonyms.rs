@@ -370,7 +370,7 @@ pub(crate) const VALUES: &[OtherValues] = &[
     },
 ];
 
-/// What is not modelled, with the words for it.
+/// Names of things that are not modelled, with the words for them.
 pub(crate) const ABSENT: &[(&str, &[&str])] = &[
     (
         "lossless Ethernet (PFC)",
@@ -459,7 +459,7 @@ pub(crate) fn value(found: &str, valid: &[&str]) -> Option<String> {
     Some((*value).to_owned())
 }
 
-/// The name of what is not modelled, if `found` is one of its words.
+/// The name of a thing that is not modelled, if `found` is one of its words.
 pub(crate) fn absent(found: &str) -> Option<&'static str> {
     let found = fold(found);
     let found = found.strip_prefix("tcp").unwrap_or(&found);

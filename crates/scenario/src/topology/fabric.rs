@@ -10,7 +10,7 @@
 
 use incastle_units::Rate;
 
-use crate::language::network::{Clos, FatTree, LeafSpine, MOST_HOSTS, Network, Topology, rates};
+use crate::language::network::{Clos, FatTree, LeafSpine, MAX_HOSTS, Network, Topology, rates};
 use crate::language::ratio::Ratio;
 use crate::language::selection::Selection;
 use crate::text::context::Context;
@@ -257,10 +257,10 @@ fn product(factors: &[u32]) -> u64 {
 
 /// Hosts and links as many as a network may have.
 fn check_size(key: &str, hosts: u64, links: u64, cx: &mut Context<'_>) -> Option<()> {
-    if hosts > u64::from(MOST_HOSTS) {
+    if hosts > u64::from(MAX_HOSTS) {
         cx.error_at(
             key,
-            format!("{hosts} hosts: a network has at most {MOST_HOSTS}"),
+            format!("{hosts} hosts: a network has at most {MAX_HOSTS}"),
         );
         return None;
     }

@@ -9,7 +9,7 @@ use crate::topology::layout::Layout;
 
 /// The maximum number of flows in a group: more is probably a typing error. An endpoint takes ten cache
 /// lines.
-pub const MOST_FLOWS: usize = 4_000_000;
+pub const MAX_FLOWS: usize = 4_000_000;
 
 /// The hosts of a group, by number.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl GroupHosts {
     }
 }
 
-/// The hosts of each flow of a group, in the order of the flows; beyond [`MOST_FLOWS`] only a few more. Flows of requests go
+/// The hosts of each flow of a group, in the order of the flows; beyond [`MAX_FLOWS`] only a few more. Flows of requests go
 /// client by client. Poisson flows, incasts, lists and permutations choose theirs later: pairs that cover
 /// all hosts represent them.
 pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<Pair> {
@@ -75,7 +75,7 @@ pub fn group_pairs(group: &Group, from: &[usize], to: &[usize]) -> Vec<Pair> {
                     .collect();
                 take(group.count, &servers, |from| Pair { from, to: client })
             })
-            .take(MOST_FLOWS + 1)
+            .take(MAX_FLOWS + 1)
             .collect(),
         Workload::Poisson(_) | Workload::RandomIncast(_) | Workload::FlowList(_) => {
             covering(from, to)
@@ -123,7 +123,7 @@ fn every(from: &[usize], to: &[usize]) -> Vec<Pair> {
     from.iter()
         .flat_map(|&from| to.iter().map(move |&to| Pair { from, to }))
         .filter(|pair| pair.from != pair.to)
-        .take(MOST_FLOWS + 1)
+        .take(MAX_FLOWS + 1)
         .collect()
 }
 

@@ -12,11 +12,11 @@ use crate::topology::layout::{End, Layout, Link};
 use crate::topology::tier::Tier;
 
 /// The maximum number of links in a network: more is probably a typing error.
-const MOST_LINKS: u64 = 4_000_000;
+const MAX_LINKS: u64 = 4_000_000;
 
 /// The maximum number of routes in a network: from each switch to each that has hosts. The largest fat tree has
 /// 168 million.
-const MOST_ROUTES: usize = 200_000_000;
+const MAX_ROUTES: usize = 200_000_000;
 
 /// A layout under construction.
 pub(super) struct Plan {
@@ -75,11 +75,11 @@ impl Plan {
             with_hosts.len(),
             with_hosts.iter().filter(|has| **has).count(),
         );
-        if all.saturating_mul(last) <= MOST_ROUTES {
+        if all.saturating_mul(last) <= MAX_ROUTES {
             return Some(());
         }
         cx.error_at("network.topology", format!(
-                "{all} switches with routes to {last} that have hosts: a network has at most {MOST_ROUTES} routes"
+                "{all} switches with routes to {last} that have hosts: a network has at most {MAX_ROUTES} routes"
             )).help("fewer switches, with more hosts each");
         None
     }
@@ -214,12 +214,12 @@ fn set(link: &mut Link, group: &LinkGroup) {
 
 /// Reports more links than a network may have.
 pub(super) fn most_links(key: &str, links: u64, cx: &mut Context<'_>) -> Option<()> {
-    if links <= MOST_LINKS {
+    if links <= MAX_LINKS {
         return Some(());
     }
     cx.error_at(
         key,
-        format!("{links} links: a network has at most {MOST_LINKS}"),
+        format!("{links} links: a network has at most {MAX_LINKS}"),
     );
     None
 }

@@ -1,6 +1,6 @@
 //! Topologies with one path between any two hosts: star, dumbbell, tree.
 
-use crate::language::network::{Dumbbell, MOST_HOSTS, Star, Tree};
+use crate::language::network::{Dumbbell, MAX_HOSTS, Star, Tree};
 use crate::text::context::Context;
 use crate::topology::layout::End;
 use crate::topology::plan::Plan;
@@ -46,12 +46,12 @@ impl Plan {
             .fanout
             .iter()
             .try_fold(1_u32, |product, &branches| product.checked_mul(branches));
-        let fits = hosts.is_some_and(|hosts| (1..=MOST_HOSTS).contains(&hosts));
+        let fits = hosts.is_some_and(|hosts| (1..=MAX_HOSTS).contains(&hosts));
         let Some((&leaves, levels)) = tree.fanout.split_last().filter(|_| fits) else {
             cx.error_at(
                 "network.fanout",
                 format!(
-                    "a tree needs from 1 to {MOST_HOSTS} senders, and no level without branches"
+                    "a tree needs from 1 to {MAX_HOSTS} senders, and no level without branches"
                 ),
             )
             .help("[3, 3] is a root with 3 switches of 3 senders each");
