@@ -99,9 +99,10 @@ def test_a_table_of_a_sweep_names_what_its_columns_cover(cli: Callable[..., Outp
 def test_a_figure_has_no_marker_at_a_lower_bound() -> None:
     scenario = ic.Scenario.from_text(SMALL).with_overrides({"run.duration": "500 us"})
     swept = ic.sweep(scenario, UNFINISHED, seeds=2)
-    (axes,) = swept.plot("network.senders", "short.completion_p99").axes
+    figure = swept.plot("network.senders", "short.completion_p99")
+    (axes,), (legend,) = figure.axes, figure.legends
     assert np.isnan(np.asarray(axes.get_lines()[0].get_ydata(), float)).all()
-    assert "no upper bound" in axes.get_title(loc="left")
+    assert "no upper bound" in [text.get_text() for text in legend.get_texts()]
 
 
 def test_a_find_counts_undecided_values_apart(capsys: pytest.CaptureFixture[str]) -> None:
