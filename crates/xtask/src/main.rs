@@ -15,10 +15,12 @@ use std::path::{Path, PathBuf};
 
 #[path = "../../scenario/tests/it/broken.rs"]
 mod broken;
+mod reference;
 #[allow(dead_code, reason = "the tests use the rest")]
 #[path = "../../congestion/tests/it/support/mod.rs"]
 mod support;
 
+const REFERENCE: &str = "docs/scenario-reference.md";
 const BEGIN: &str = "<!-- keys: begin -->\n";
 const END: &str = "<!-- keys: end -->\n";
 
@@ -36,12 +38,21 @@ fn root() -> PathBuf {
 }
 
 fn reference() -> Result<()> {
-    let path = root().join("docs/scenario-reference.md");
-    let old = fs::read_to_string(&path)?;
-    let begin = old.find(BEGIN).expect("the document has the first mark") + BEGIN.len();
-    let end = old.find(END).expect("the document has the second mark");
-    let keys = incastle_scenario::reference();
-    fs::write(path, format!("{}\n{keys}{}", &old[..begin], &old[end..]))
+    let path = root().join(REFERENCE);
+    let page = fs::read_to_string(&path)?;
+    fs::write(path, with_keys(&page))
+}
+
+/// The page with its key tables as they are now.
+fn with_keys(page: &str) -> String {
+    let begin = page.find(BEGIN).expect("the page has the first mark") + BEGIN.len();
+    let end = page.find(END).expect("the page has the second mark");
+    format!(
+        "{}\n{}{}",
+        &page[..begin],
+        reference::reference(),
+        &page[end..]
+    )
 }
 
 fn fixtures() -> Result<()> {
@@ -55,4 +66,19 @@ fn snapshots() -> Result<()> {
     let folder = root().join("crates/congestion/tests/snapshots");
     fs::write(folder.join("rates.csv"), support::rates::csv())?;
     fs::write(folder.join("trajectory.csv"), support::trajectory::csv())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reference_is_current() {
+        let page = fs::read_to_string(root().join(REFERENCE)).expect("the page is readable");
+        let current = page == with_keys(&page);
+        assert!(
+            current,
+            "the key tables are old: cargo run -p incastle-xtask reference"
+        );
+    }
 }

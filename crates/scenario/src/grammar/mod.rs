@@ -2,7 +2,7 @@
 //! writes and describes it. The tables themselves are in `language`.
 
 pub(crate) mod declare;
-pub(crate) mod describe;
+pub mod describe;
 pub(crate) mod json;
 pub(crate) mod range;
 pub(crate) mod reader;

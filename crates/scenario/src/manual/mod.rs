@@ -1,7 +1,6 @@
 //! The language's reference for readers and editors, from its declarations.
 
 pub(crate) mod catalog;
-pub(crate) mod reference;
 pub(crate) mod schema;
 
 use crate::grammar::Description;

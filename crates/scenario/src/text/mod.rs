@@ -9,5 +9,5 @@ pub(crate) mod overrides;
 pub(crate) mod repair;
 pub(crate) mod shorthand;
 pub(crate) mod suggest;
-pub(crate) mod synonyms;
+pub mod synonyms;
 pub(crate) mod syntax;

@@ -2,15 +2,13 @@
 
 use std::fmt::Write as _;
 
-use crate::grammar::describe::{Choice, Description, Key, Member, Presence};
-use crate::grammar::reader::Table;
-use crate::language::root::Root;
-use crate::text::synonyms;
+use incastle_scenario::grammar::describe::{Choice, Description, Key, Member, Presence};
+use incastle_scenario::{description, synonyms};
 
 /// All tables of the language in Markdown.
-pub fn reference() -> String {
+pub(crate) fn reference() -> String {
     let mut out = String::new();
-    let root = Root::description();
+    let root = description();
     section("Top level", "", &root, &mut out);
     for member in &root.members {
         nested("", member, &mut out);
@@ -27,17 +25,19 @@ fn other_words(out: &mut String) {
         "Words of papers, of other simulators and of earlier versions. They are not accepted: the message has the \
          valid word. Case, `-` and `_` make no difference.\n",
     );
-    let all = |words: &[&str]| {
-        let quoted: Vec<String> = words.iter().map(|word| format!("`{word}`")).collect();
+    let all = |words| {
+        let quoted: Vec<String> = synonyms::listed(words)
+            .map(|word| format!("`{word}`"))
+            .collect();
         quoted.join(", ")
     };
     line(out, "| other words | key here |\n|---|---|");
-    for (words, keys) in synonyms::KEYS {
+    for (keys, words) in synonyms::keys() {
         line(out, &format!("| {} | {} |", all(words), all(keys)));
     }
     line(out, "\n| key | other words | value here |\n|---|---|---|");
-    for of_key in synonyms::VALUES {
-        for (words, value) in of_key.words {
+    for of_key in synonyms::Values::all() {
+        for (value, words) in of_key.lines() {
             let (key, words) = (of_key.key, all(words));
             line(out, &format!("| `{key}` | {words} | `{value}` |"));
         }
@@ -47,7 +47,7 @@ fn other_words(out: &mut String) {
         "\nNot modelled: these words get a message that says so.\n",
     );
     line(out, "| not modelled | words |\n|---|---|");
-    for (name, words) in synonyms::ABSENT {
+    for (name, words) in synonyms::not_modelled() {
         line(out, &format!("| {name} | {} |", all(words)));
     }
     out.push('\n');
