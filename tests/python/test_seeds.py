@@ -37,18 +37,20 @@ def test_a_measure_that_unfinished_transfers_could_change_has_two_ends() -> None
     frame = pl.DataFrame(
         {
             "n": [1, 1, 2, 2],
-            "x_s": [1.0, None, 5.0, None],
-            "x_low_s": [1.0, 3.0, 5.0, 7.0],
-            "x_high_s": [1.0, math.inf, 5.0, 9.0],
+            "x_s": [1.0, None, 25.0, None],
+            "x_low_s": [1.0, 3.0, 25.0, 27.0],
+            "x_high_s": [1.0, math.inf, 25.0, 29.0],
         }
     )
     one, two = over_seeds(frame, ["n"], "x_s").to_dicts()
     assert (one["low"], one["high"], one["mean_to"]) == (2.0, math.inf, math.inf)
     assert (one["min"], one["max"]) == (1.0, math.inf)
+    # A time is never negative.
+    assert one["mean_from"] == 0
     # Student's t with one degree of freedom: 12.7062.
-    assert (two["low"], two["high"]) == (6.0, 7.0)
-    assert two["mean_from"] == pytest.approx(6 - 12.7062 * 1, abs=1e-4)
-    assert two["mean_to"] == pytest.approx(7 + 12.7062 * 2, abs=1e-4)
+    assert (two["low"], two["high"]) == (26.0, 27.0)
+    assert two["mean_from"] == pytest.approx(26 - 12.7062 * 1, abs=1e-4)
+    assert two["mean_to"] == pytest.approx(27 + 12.7062 * 2, abs=1e-4)
 
 
 def test_conditions_hold_for_all_of_an_interval() -> None:

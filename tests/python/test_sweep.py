@@ -197,6 +197,14 @@ def test_more_values_and_seeds_are_added(
     assert ic.Sweep.load(out).frame.equals(more.frame)
 
 
+def test_the_order_of_the_keys_makes_no_other_runs(scenario: Scenario, tmp_path: Path) -> None:
+    keys = {"network.senders": [2, 3], "run.duration": ["2 ms", "3 ms"]}
+    once = ic.sweep(scenario, keys, out=tmp_path / "s")
+    turned = dict(reversed(keys.items()))
+    again = ic.sweep(scenario, turned, out=tmp_path / "s", resume=True)
+    assert (len(once.frame), len(again.frame), again.found) == (4, 4, 4)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

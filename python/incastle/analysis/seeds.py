@@ -25,7 +25,7 @@ def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.Data
     """Return one row per combination that has the measure: keys and `STATISTICS`.
 
     `low` and `high` are the ends of the mean, `mean_from` and `mean_to` those of its 95 % interval,
-    null with one seed.
+    null with one seed. No measure is negative: an interval ends at 0 at the latest.
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
@@ -54,7 +54,7 @@ def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.Data
     factor = {runs: student_t(runs - 1) for runs in grouped["runs"].unique() if runs > 1}
     t = pl.col("runs").replace_strict(factor, default=None, return_dtype=pl.Float64)
     return grouped.with_columns(
-        mean_from=pl.col("low") - t * pl.col("below"),
+        mean_from=(pl.col("low") - t * pl.col("below")).clip(lower_bound=0),
         # The deviation of what has no limit is no number.
         mean_to=(pl.col("high") + t * pl.col("above")).fill_nan(math.inf),
     ).select(*keys, *STATISTICS)

@@ -237,8 +237,9 @@ class Checker:
             _add(self.mistakes, broken.diagnostics)
             return None
         _add(self.warnings, scenario.warnings)
-        # The words, too: two forms of a value may resolve to the same scenario.
-        words = json.dumps([(key, choice.words) for key, choice in combination])
+        # The words, too: two forms of a value may resolve to the same scenario. The order of the
+        # keys makes no other combination.
+        words = json.dumps(sorted((key, choice.words) for key, choice in combination))
         resolved = scenario.resolved
         return Cell(combination, _hash(f"{words}\n{resolved}"), _hash(resolved))
 
