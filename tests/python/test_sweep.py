@@ -198,6 +198,7 @@ def test_more_values_and_seeds_are_added(
 
 
 def test_the_order_of_the_keys_makes_no_other_runs(scenario: Scenario, tmp_path: Path) -> None:
+    keys: dict[str, list[int] | list[str]]
     keys = {"network.senders": [2, 3], "run.duration": ["2 ms", "3 ms"]}
     once = ic.sweep(scenario, keys, out=tmp_path / "s")
     turned = dict(reversed(keys.items()))
