@@ -79,7 +79,7 @@ impl Estimation {
     }
 
     /// Whether a link is simulated.
-    fn is_unknown(&self, link: usize) -> bool {
+    fn simulates(&self, link: usize) -> bool {
         self.inner.links().binary_search(&link).is_ok()
     }
 

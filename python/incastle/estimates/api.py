@@ -116,7 +116,7 @@ def _run(
     place: Place,
     progress: Callable[[float], object] | None,
 ) -> _engine.Output:
-    found = {link: delays for link, delays in place.store.intact().items() if apart.wants(link)}
+    found = {link: delays for link, delays in place.store.intact().items() if apart.simulates(link)}
     done, total = len(found), apart.simulated
 
     def on_link(link: int, delays: bytes) -> None:

@@ -501,7 +501,7 @@ fn what_cannot_be_is_told() {
         (
             &incast,
             ("flows.incast.from", "sender:1"),
-            "nobody in `from` can send to \"sender:1\"",
+            "no host of `from` can send to \"sender:1\"",
         ),
         (
             &incast,
