@@ -99,7 +99,7 @@ impl Estimation {
         py: Python<'py>,
         link: usize,
     ) -> PyResult<(Option<Bound<'py, PyBytes>>, Option<Failure>)> {
-        if !self.is_unknown(link) {
+        if !self.simulates(link) {
             return Err(PyValueError::new_err("a link of something else"));
         }
         let done = py.detach(|| driver::catch(|| self.inner.delays(link, &Alone)));
