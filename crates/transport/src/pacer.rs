@@ -90,7 +90,7 @@ impl Pacer {
     }
 
     /// A packet left that takes `size` of the rate.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn on_sent(&mut self, now: Time, rate: Rate, size: Bytes) {
         // A controller that forbids sending has a window for that.
         let rate = rate.max(Rate::from_bits_per_second(1));

@@ -327,6 +327,7 @@ impl Sender {
     }
 
     /// The next packet of the loss list; those of given-up messages become drop requests.
+    #[inline(always)]
     fn poll_lost(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         loop {
             let packet = self.in_flight.pop_lost()?;
@@ -338,6 +339,7 @@ impl Sender {
     }
 
     /// Gives up the message of a packet that was sent, and queues a drop request.
+    #[cold]
     fn drop_message(&mut self, packet: u64, stats: &mut Stats) {
         stats.messages_expired += u64::from(!self.in_flight.is_given_up(packet));
         let drop = self.in_flight.give_up(packet);
