@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +37,8 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("run", "small.toml", "--json=yes"), "--json has no value: write it alone"),
     (("run", "small.toml", "--out", ""), "--out needs a value"),
     (("run", "small.toml", "--out"), "--out needs a value"),
+    (("run", "small.toml", "--out", "."), "is the working folder"),
+    (("estimate", "small.toml", "--out", "."), "is the working folder"),
     (("run", "small.toml", "--sed", "3"), "no option --sed: did you mean"),
     (("run",), "SCENARIO is missing"),
     (("run", "smal.toml"), "did you mean small.toml?"),
@@ -55,6 +59,14 @@ def test_the_remedy_is_in_the_message(cli: Cli, words: tuple[str, ...], answer: 
     assert answer in output.err
     assert not output.out
     assert "internal error" not in output.err
+
+
+def test_a_closed_standard_output_is_no_defect(folder: Path) -> None:
+    command = f"{sys.executable} -m incastle list algorithms >&-"
+    done = subprocess.run(
+        ["/bin/sh", "-c", command], cwd=folder, stderr=subprocess.PIPE, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_an_unknown_key_of_a_sweep_is_reported_once(cli: Cli) -> None:

@@ -12,6 +12,7 @@ import sys
 import warnings
 from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
@@ -128,6 +129,9 @@ def command(name: str) -> tuple[Callable[..., None], tuple[str, ...]]:
 def main() -> NoReturn:
     """Run the command line; every exception becomes one message and an exit status."""
     warnings.showwarning = terminal.show_warning
+    # Where a shell has closed one (>&-), there is no stream at all.
+    nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the end
+    sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
     if os.environ.get("INCASTLE_TRACEBACK"):
         sys.exit(_run_app())
     try:

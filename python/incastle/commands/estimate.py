@@ -87,8 +87,8 @@ def estimate(
         style.form_of(figure)  # refused before the estimate, not after it
     wanted = load_scenario(scenario, settings, seed)
     place = out or RESULTS / f"{file_name(wanted.name)}-estimate"
-    unfinished = place.with_name(f"{place.name}.unfinished")
     prepare_place(place, force=force)
+    unfinished = place.with_name(f"{place.name}.unfinished")
     try:
         with _bar(wanted.name) as progress:
             result = api.estimate(

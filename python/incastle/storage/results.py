@@ -72,6 +72,11 @@ def prepare_place(directory: Path, *, force: bool) -> None:
     """
     if (why := unseen(directory.name)) is not None:
         raise ResultError(f"{why}: choose another --out")
+    if directory.resolve() == Path.cwd():
+        raise ResultError(
+            f"{directory} is the working folder, which a result would replace: "
+            "name a folder in it, such as --out first"
+        )
     if directory.is_symlink():
         raise ResultError(
             f"{directory} is a symbolic link to {directory.readlink()}, which nothing replaces: "
