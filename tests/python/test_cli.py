@@ -273,7 +273,7 @@ def test_check_prints_the_complete_scenario(cli: Cli, scenario: ic.Scenario) -> 
         (("run", "small.toml", "--threads", "0"), "--threads"),
         (("run", "small.toml", "--out", "small.toml"), "small.toml already exists"),
         (("run", "small.toml", "--out", "small.toml/x"), "not a directory"),
-        (("run", "small.toml", "--out", ".", "--force"), "is not a result"),
+        (("run", "small.toml", "--out", ".", "--force"), "is the working folder"),
         (("run", "small.toml", "--nonsense"), "--nonsense"),
         (("plot", "nowhere", "queue"), "nowhere does not exist"),
         (("plot", ".", "queue"), "not a result"),

@@ -129,9 +129,13 @@ def command(name: str) -> tuple[Callable[..., None], tuple[str, ...]]:
 def main() -> NoReturn:
     """Run the command line; every exception becomes one message and an exit status."""
     warnings.showwarning = terminal.show_warning
-    # Where a shell has closed one (>&-), there is no stream at all.
-    nowhere = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115  until the end
-    sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere:
+        # Where a shell has closed one (>&-), there is no stream at all.
+        sys.stdout, sys.stderr = sys.stdout or nowhere, sys.stderr or nowhere
+        _run_and_report()
+
+
+def _run_and_report() -> NoReturn:
     if os.environ.get("INCASTLE_TRACEBACK"):
         sys.exit(_run_app())
     try:
