@@ -114,6 +114,30 @@ def test_slowdowns_by_size_are_means_of_the_seeds_percentiles(sweep: ic.Sweep) -
     assert 0 < hidden < 12
 
 
+def test_groups_are_drawn_together_only_with_a_word_of_it(cli: Cli, folder: Path) -> None:
+    incast = """
+[flows.incast]
+workload = "bulk"
+count = 90
+from = "sender:0"
+to = "receiver"
+size = "20 KB"
+"""
+    mixed = ic.run(ic.Scenario.from_text(POISSON.replace("[measure]", f"{incast}\n[measure]")))
+    mixed.save(folder / "mixed")
+    output = cli("plot", "mixed", "slowdown", "--percentiles", "50", "--out", "all.png")
+    assert "the groups incast, web together: --group NAME draws one" in output.out
+    assert "because many flows have the same size" in output.out
+    one = cli("plot", "mixed", "slowdown", "--group", "web", "--bins", "4", "--out", "web.png")
+    assert f"{mixed.observed.filter(pl.col('group') == 'web').height:,} flows" in one.out
+    assert "together" not in one.out
+    fct = ic.plot.fct(mixed, groups="web").axes[0]
+    # One curve, of the flows of one group: without a name, as it is alone.
+    assert len([line for line in fct.lines if np.size(line.get_xdata()) > 2]) == 1
+    wrong = cli("plot", "mixed", "fct", "--group", "wbe")
+    assert (wrong.status, "no group 'wbe'" in wrong.err) == (2, True)
+
+
 def test_bars_are_the_intervals_of_the_mean(sweep: ic.Sweep) -> None:
     (axes,) = ic.plot.slowdown(sweep, bins=1, percentiles=("median",)).axes
     for container, name in zip(axes.containers, ("dctcp", "new-reno"), strict=True):

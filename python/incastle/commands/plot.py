@@ -56,6 +56,10 @@ Ports = Annotated[
     list[str] | None,
     typer.Option(metavar="PATTERN", help="Ports, as 'leaf:*->host:0'. Repeatable."),
 ]
+Groups = Annotated[
+    list[str] | None,
+    typer.Option("--group", metavar="PATTERN", help="Groups of flows (slowdown, fct). Repeatable."),
+]
 Labels = Annotated[
     list[str] | None,
     typer.Option("--label", metavar="TEXT", help="Name of a series. Repeatable, in their order."),
@@ -70,6 +74,7 @@ def plot(
     ccdf: Annotated[
         bool, typer.Option("--ccdf", help="Draw the share of flows above each FCT.")
     ] = False,
+    group: Groups = None,
     ports: Ports = None,
     label: Labels = None,
     title: Annotated[
@@ -107,6 +112,7 @@ def plot(
         percentiles=options.percentiles(percentiles),
         bins=options.bins(bins),
         ccdf=ccdf,
+        groups=tuple(group or ()),
         ports=tuple(ports or ()),
         title=title,
         size=None if size is None else options.inches(size),

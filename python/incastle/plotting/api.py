@@ -40,6 +40,7 @@ class Choices(TypedDict, total=False):
     percentiles: Sequence[str]
     bins: int | Sequence[int]
     ccdf: bool
+    groups: str | Sequence[str] | None
     ports: str | Sequence[str] | None
 
 
@@ -56,6 +57,7 @@ def draw(
     percentiles: Sequence[str] = ("median", "p95", "p99"),
     bins: int | Sequence[int] = 10,
     ccdf: bool = False,
+    groups: str | Sequence[str] | None = None,
     ports: str | Sequence[str] | None = None,
 ) -> Figure:
     """Draw a kind of plot.
@@ -72,6 +74,7 @@ def draw(
         percentiles: of slowdowns, a panel each: of `median`, `p95`, `p99`, `p99_9`.
         bins: of slowdowns: how many bins of equal counts, or the bytes at which bins begin.
         ccdf: of FCTs: the share of flows above a time, on a logarithmic axis.
+        groups: of slowdowns and FCTs: patterns of groups of flows, such as `search`.
         ports: of queues: patterns of ports, such as `leaf:*->host:0`.
 
     Raises:
@@ -87,6 +90,7 @@ def draw(
         percentiles=tuple(percentiles),
         bins=bins if isinstance(bins, int) else tuple(bins),
         ccdf=ccdf,
+        groups=options.as_sequence(groups),
         ports=options.as_sequence(ports),
         title=title,
         size=size,

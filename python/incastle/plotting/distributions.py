@@ -40,7 +40,7 @@ def fct(figure: Figure, series: Sequence[Series], options: Options) -> str:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     axes = figure.subplots()
-    samples = [(name, frame) for one in series for name, frame in _transfers(one)]
+    samples = [(name, frame) for one in series for name, frame in _transfers(one, options)]
     times = pl.concat([frame["fct_low_s"] for _, frame in samples])
     factor, unit = scale_of(times.to_list(), "s")
     floor = 0.5 / max(len(frame) for _, frame in samples) if options.ccdf else 0.0
@@ -67,13 +67,13 @@ def fct(figure: Figure, series: Sequence[Series], options: Options) -> str:
     return f"transfers.parquet, {sum(len(frame) for _, frame in samples):,} flows"
 
 
-def _transfers(series: Series) -> list[tuple[str, pl.DataFrame]]:
+def _transfers(series: Series, options: Options) -> list[tuple[str, pl.DataFrame]]:
     """Return the transfers of all seeds together, by group if there are several."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     for run in series.runs:
         run.table("transfers")
-    frame = pl.concat([run.observed for run in series.runs])
+    frame = options.of_groups(pl.concat([run.observed for run in series.runs]))
     if frame.is_empty():
         raise nothing(
             series.first, "no finite flow or response began in the measured interval", FLOWS_BEGIN

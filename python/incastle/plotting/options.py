@@ -33,6 +33,7 @@ class Options:
         percentiles: names of `QUANTILES`, a panel for each.
         bins: how many bins of equal counts, or the sizes at which bins begin.
         ccdf: of distributions, draw the share above a value.
+        groups: patterns of groups of flows; empty for all.
         ports: patterns of ports; empty for all.
         title: None for the default, which columns of papers do not have.
         size: width and height in inches; None for those of the style.
@@ -44,6 +45,7 @@ class Options:
     percentiles: tuple[str, ...] = ("median", "p95", "p99")
     bins: int | tuple[int, ...] = 10
     ccdf: bool = False
+    groups: tuple[str, ...] = ()
     ports: tuple[str, ...] = ()
     title: str | None = None
     size: tuple[float, float] | None = None
@@ -69,18 +71,31 @@ class Options:
             PlotError: a pattern names none.
 
         """
-        import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+        return _named(frame, "port", self.ports)
 
-        if not self.ports:
-            return frame
-        there = frame["port"].unique(maintain_order=True).to_list()
-        chosen: list[str] = []
-        for pattern in self.ports:
-            found = [port for port in there if fnmatchcase(port, pattern)]
-            if not found:
-                raise PlotError(unknown(f"no port {pattern!r} in the table", pattern, there))
-            chosen += found
-        return frame.filter(pl.col("port").is_in(chosen))
+    def of_groups(self, frame: pl.DataFrame) -> pl.DataFrame:
+        """Return the rows of the groups of flows that a pattern names.
+
+        Raises:
+            PlotError: a pattern names none.
+
+        """
+        return _named(frame, "group", self.groups)
+
+
+def _named(frame: pl.DataFrame, column: str, patterns: Sequence[str]) -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    if not patterns:
+        return frame
+    there = frame[column].unique(maintain_order=True).to_list()
+    chosen: list[str] = []
+    for pattern in patterns:
+        found = [name for name in there if fnmatchcase(name, pattern)]
+        if not found:
+            raise PlotError(unknown(f"no {column} {pattern!r} in the table", pattern, there))
+        chosen += found
+    return frame.filter(pl.col(column).is_in(chosen))
 
 
 def percentiles(text: str) -> tuple[str, ...]:

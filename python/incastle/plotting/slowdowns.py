@@ -43,7 +43,7 @@ def draw(figure: Figure, series: Sequence[Series], options: Options) -> str:
     """Draw a panel for each percentile; return what it was drawn from."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    flows = flows_of(series)
+    flows = options.of_groups(flows_of(series))
     starts = _starts(flows["bytes"], options.bins)
     binned = flows.with_columns(bin=_bin(starts)).sort("bin", maintain_order=True)
     cells = _by_bin(binned, options.percentiles)
@@ -65,7 +65,7 @@ def draw(figure: Figure, series: Sequence[Series], options: Options) -> str:
         axes.set_title(WORDS[name])
     name_once(figure, grid, axis.name, "slowdown (FCT / ideal FCT)")
     legend_outside(figure, grid[0], options, words)
-    return _source(binned, series, options)
+    return _source(binned, series, options) + _pooled(flows, axis, options)
 
 
 def flows_of(series: Sequence[Series]) -> pl.DataFrame:
@@ -168,6 +168,20 @@ def _panel(axes: Axes, points: pl.DataFrame, series: Sequence[Series]) -> None:
     logarithmic(axes, "y", [bottom, *finite])
     axes.set_ylim(bottom, max(bottom, *finite, 1.0) * intervals.STRETCH**2)
     axes.set_xlim(-0.6, float(points["x"].max()) + 0.6)  # type: ignore[arg-type]
+
+
+def _pooled(flows: pl.DataFrame, axis: _Axis, options: Options) -> str:
+    """Describe what the bins do not tell apart: groups, and sizes that many flows have."""
+    groups = flows["group"].unique(maintain_order=True).to_list()
+    text = ""
+    if len(groups) > 1:
+        text += f"; the groups {', '.join(groups)} together: --group NAME draws one"
+    if isinstance(options.bins, int) and len(axis.places) < options.bins:
+        text += (
+            f"; {len(axis.places)} bins instead of {options.bins}, because many flows have the "
+            "same size: --bins SIZE,... says where bins begin"
+        )
+    return text
 
 
 def _source(flows: pl.DataFrame, series: Sequence[Series], options: Options) -> str:
