@@ -38,6 +38,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("run", "small.toml", "--out", ""), "--out needs a value"),
     (("run", "small.toml", "--out"), "--out needs a value"),
     (("run", "small.toml", "--out", "."), "is the working folder"),
+    (("sweep", "small.toml", "--set", "network.senders=2", "--figure", "a.pdf"), "of --plot"),
     (("estimate", "small.toml", "--out", "."), "is the working folder"),
     (("run", "small.toml", "--sed", "3"), "no option --sed: did you mean"),
     (("run",), "SCENARIO is missing"),

@@ -355,6 +355,9 @@ def test_words_of_the_command_line() -> None:
         (("one", "fct", "--by", "network.senders"), "--set network.senders=VALUES makes one"),
         (("one", "fct", "--by", "size"), "--by size is the axis of slowdown, not of fct"),
         (("one", "fct", "--size", "big"), "expected WIDTHxHEIGHT"),
+        (("one", "queue", "--ccdf"), "ccdf is for fct, not for queue"),
+        (("one", "fct", "--ports", "switch*"), "ports is for queue and queue-cdf and feedback"),
+        (("swept", "goodput", "--by", "network.senders", "--group", "a"), "groups has no effect"),
         (("swept", "slowdown"), "keeps the summary alone"),
     ],
 )

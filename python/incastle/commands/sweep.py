@@ -152,6 +152,8 @@ def sweep(
         raise IncastleError(f"one scenario, not {len(place)}: {' '.join(place)}")
     if figure is not None:
         style.form_of(figure)
+        if plot is None:
+            raise IncastleError("--figure is the file of --plot: say there what is drawn")
     if Path(place[0]).is_dir():
         if settings or on or resume or force:
             raise IncastleError(f"{place[0]} is a directory: give the scenario to do more runs")

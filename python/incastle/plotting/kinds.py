@@ -145,6 +145,14 @@ KINDS = {
 }
 
 
+TAKEN_BY = {
+    "ccdf": ("fct",),
+    "groups": ("slowdown", "fct"),
+    "ports": ("queue", "queue-cdf", "feedback"),
+}
+"""Choices that not all kinds take, and the kinds."""
+
+
 def kinds() -> Sequence[tuple[str, str]]:
     """Return each kind and what it shows."""
     return [(name, kind.description) for name, kind in KINDS.items()]
@@ -184,6 +192,7 @@ def draw(
 
     """
     options = options or Options()
+    _check_effect(kind, options)
     if out is not None:
         form_of(out)  # refused before it is drawn
     if options.by not in {None, SIZE}:
@@ -199,6 +208,17 @@ def draw(
         if out is not None:
             save(figure, out)
     return figure, source
+
+
+def _check_effect(kind: str, options: Options) -> None:
+    """Refuse choices that change nothing in this figure."""
+    for choice, kinds in TAKEN_BY.items():
+        if not getattr(options, choice):
+            continue
+        if options.by not in {None, SIZE}:
+            raise PlotError(f"{choice} has no effect over a key ({options.by}): leave it out")
+        if kind not in kinds:
+            raise PlotError(f"{choice} is for {' and '.join(kinds)}, not for {kind}: leave it out")
 
 
 def _over_key(
