@@ -41,7 +41,7 @@ module-is-missing:
 reproduce: setup ## every shipped paper: figures, claims, report/index.html
 	$(BIN)/incastle reproduce
 
-check: setup ## formatting, lints, types, and unit tests of what changed
+check: $(VENV)/.packages ## formatting, lints, types, and unit tests of what changed
 	@$(BIN)/python scripts/check_changed.py
 
 test: $(VENV)/.packages ## the quick checks; the last line counts

@@ -67,6 +67,7 @@ def checks(files: set[str]) -> list[list[str]]:
     tests = python_tests(files)
     if tests:
         marks = ("-m", "not slow and not alone", "-n", str(os.cpu_count() or 1))
+        found.append(["make", "--no-print-directory", "setup"])  # with the engine as it is now
         found.append([*python, "pytest", *marks, *tests])
     return found
 
