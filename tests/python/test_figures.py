@@ -18,6 +18,7 @@ import incastle as ic
 from conftest import SMALL
 from incastle.analysis.completions import quantile_of
 from incastle.analysis.parameters import told_apart
+from incastle.analysis.seeds import over_seeds
 from incastle.plotting import options, style
 from incastle.plotting.series import series_of
 
@@ -239,6 +240,17 @@ def test_a_sweep_over_a_key_has_a_panel_for_each_measure(sweep: ic.Sweep) -> Non
     drawn = np.asarray(axes.lines[0].get_ydata(), float) * 1e9
     assert drawn == pytest.approx(means["goodput_bit_s"].to_numpy())
     assert axes.get_ylabel() == "goodput (Gbit/s)"
+
+
+def test_points_over_a_key_are_hollow_where_flows_were_unfinished(sweep: ic.Sweep) -> None:
+    unfinished = sweep.frame.group_by(KEY, maintain_order=True).agg(pl.col("unfinished").sum())
+    assert unfinished["unfinished"].to_list()[0] > 0
+    axes = ic.plot.draw(sweep, "completion_median", by=KEY).axes[0]
+    hollow = [line for line in axes.lines if line.get_label() == "_open"]
+    points = over_seeds(sweep.frame, [KEY], "completion_median_s").join(unfinished, on=KEY)
+    expected = points.filter((pl.col("low") == pl.col("high")) & (pl.col("unfinished") > 0))
+    assert len(expected) > 0
+    assert sum(np.size(line.get_xdata()) for line in hollow) == len(expected)
 
 
 def test_bars_without_points_are_within_the_axis(sweep: ic.Sweep) -> None:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.completions import ends_of
 from incastle.analysis.measures import find_column, measured, shortened, unit_of
 from incastle.analysis.outcome import in_column
 from incastle.analysis.parameters import CONTROLS, algorithm, last, words
@@ -219,12 +220,26 @@ def _values(sweep: Sweep, wanted: Axes, column: str) -> pl.DataFrame:
     data = sweep.frame
     for key, value in wanted.fixed.items():
         data = data.filter(_texts(data, key, sweep.header).is_in([value]))
-    data = over_seeds(data, [*sweep.header.keys], column)
+    data = _with_open(over_seeds(data, [*sweep.header.keys], column), data, column)
     if data.is_empty():
         raise PlotError(f"{wanted.y} has no value in any of these runs")
     if not data["low"].is_finite().any():
         raise PlotError(f"{wanted.y} has no finite value in any of these runs")
     return data
+
+
+def _with_open(data: pl.DataFrame, runs: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Add whether transfers were unfinished, to a measure that they could change."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    of_group, dot, measure = column.rpartition(".")
+    name = "rounds_unfinished" if measure.startswith("round_") else "unfinished"
+    counted = f"{of_group}{dot}{name}"
+    if not {ends_of(column)[0], counted} <= {*runs.columns}:
+        return data
+    keys = [key for key in data.columns if key in runs.columns]
+    found = runs.group_by(keys).agg(open=pl.col(counted).sum() > 0)
+    return data.join(found, on=keys, nulls_equal=True, maintain_order="left")
 
 
 def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
