@@ -251,6 +251,15 @@ def test_points_over_a_key_are_hollow_where_flows_were_unfinished(sweep: ic.Swee
     expected = points.filter((pl.col("low") == pl.col("high")) & (pl.col("unfinished") > 0))
     assert len(expected) > 0
     assert sum(np.size(line.get_xdata()) for line in hollow) == len(expected)
+    assert [text.get_text() for text in axes.texts] == [
+        f"{count:.0f}" for count in unfinished["unfinished"] if count
+    ]
+
+
+def test_the_number_of_unfinished_flows_stands_with_each_size(sweep: ic.Sweep) -> None:
+    axes = ic.plot.slowdown(sweep, bins=(10_000, 1_000_000)).axes[0]
+    shown = sum(int(text.get_text().replace(",", "")) for text in axes.texts)
+    assert shown == sweep.frame["unfinished"].sum() > 0
 
 
 def test_bars_without_points_are_within_the_axis(sweep: ic.Sweep) -> None:

@@ -2,6 +2,7 @@
 
 A point has a marker where its value is one number, hollow where flows of it were unfinished. Where
 only bounds are known, a bar has no marker; an arrow begins at a lower bound without an upper one.
+How many were unfinished stands at the top of the axis, a row per series.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
 
 OPEN, BOUNDS, ENDLESS = "some flows unfinished", "between bounds", "no upper bound"
+COUNTED = "number of unfinished flows"
 STRETCH = 1.35
 """An arrow on a logarithmic axis: its end over its beginning."""
+ROW = 1.2
+"""The height of a row of numbers, in letters of its size."""
 ALIKE = 0.5 * 10.0 ** (1 - DIGITS)
 """Ends that differ by less of their value are written alike."""
 APART, AT_MOST = 3.5, 8.0
@@ -52,7 +56,7 @@ def _is_open(data: pl.DataFrame) -> pl.Expr:
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     apart = pl.col("low") != pl.col("high")
-    return apart | pl.col("open") if "open" in data.columns else apart
+    return apart | (pl.col("unfinished") > 0) if "unfinished" in data.columns else apart
 
 
 def curve(
@@ -66,8 +70,8 @@ def curve(
 
     Args:
         axes: where to.
-        data: x, low, high, mean_from, mean_to (null with one seed) and optionally open, whether
-            flows of the point were unfinished; sorted by x.
+        data: x, low, high, mean_from, mean_to (null with one seed) and optionally unfinished, how
+            many flows of the point were; sorted by x.
         arrow: the length of an arrow in units of the axis; none if that is logarithmic.
         bottom: the end of the axis: bars that begin below it begin there.
         style: colour, line style, marker, label, and a transform such as `shifted`.
@@ -102,6 +106,26 @@ def curve(
         axes.errorbar(raised["x"], raised["end"], yerr=reach, lolims=True, **errors)
 
 
+def count_unfinished(axes: Axes, data: pl.DataFrame, row: int, color: str) -> None:
+    """Write how many flows of each point were unfinished, in a row of its own for each series."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    if "unfinished" not in data.columns:
+        return
+    for one in data.filter(pl.col("unfinished") > 0).iter_rows(named=True):
+        axes.annotate(
+            f"{one['unfinished']:,}",
+            (one["x"], 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(0, -1.0 - ROW * row),
+            textcoords=("offset fontsize", "offset fontsize"),
+            size="xx-small",
+            color=color,
+            ha="center",
+            va="center",
+        )
+
+
 def remarks(data: pl.DataFrame) -> dict[str, Artist]:
     """Return what a legend has to say of the points that are drawn, with a picture of each."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
@@ -109,7 +133,9 @@ def remarks(data: pl.DataFrame) -> dict[str, Artist]:
 
     known = is_known()
     endless = pl.col("high").is_infinite()
+    counted = pl.col("unfinished") > 0 if "unfinished" in data.columns else pl.lit(value=False)
     pictures = {
+        COUNTED: (counted, "$n$"),
         OPEN: (known & _is_open(data), "o"),
         BOUNDS: (~known & ~endless, "|"),
         ENDLESS: (endless, "^"),

@@ -53,7 +53,7 @@ def draw(figure: Figure, series: Sequence[Series], options: Options) -> str:
     for axes, name in zip(grid, options.percentiles, strict=True):
         column = f"slowdown_{name}"
         points = over_seeds(cells, ["series", "bin"], column).join(
-            cells.group_by("series", "bin").agg(open=pl.col("unfinished").sum() > 0),
+            cells.group_by("series", "bin").agg(pl.col("unfinished").sum()),
             on=["series", "bin"],
             maintain_order="left",
         )
@@ -163,10 +163,13 @@ def _panel(axes: Axes, points: pl.DataFrame, series: Sequence[Series]) -> None:
         aside = intervals.shifted(axes, number, len(series))
         style = look(number) | {"transform": aside, "label": one.label or "_"}
         intervals.curve(axes, mine, None, bottom, **style)
+        intervals.count_unfinished(axes, mine, number, style["color"])
     ends = ("low", "high", "mean_to")
     finite = [v for end in ends for v in points[end].drop_nulls() if bottom < v < math.inf]
     logarithmic(axes, "y", [bottom, *finite])
-    axes.set_ylim(bottom, max(bottom, *finite, 1.0) * intervals.STRETCH**2)
+    # Room for an arrow, and for a row of numbers of each series.
+    room = intervals.STRETCH ** (2 + len(series))
+    axes.set_ylim(bottom, max(bottom, *finite, 1.0) * room)
     axes.set_xlim(-0.6, float(points["x"].max()) + 0.6)  # type: ignore[arg-type]
 
 

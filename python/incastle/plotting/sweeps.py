@@ -220,7 +220,7 @@ def _values(sweep: Sweep, wanted: Axes, column: str) -> pl.DataFrame:
     data = sweep.frame
     for key, value in wanted.fixed.items():
         data = data.filter(_texts(data, key, sweep.header).is_in([value]))
-    data = _with_open(over_seeds(data, [*sweep.header.keys], column), data, column)
+    data = _with_unfinished(over_seeds(data, [*sweep.header.keys], column), data, column)
     if data.is_empty():
         raise PlotError(f"{wanted.y} has no value in any of these runs")
     if not data["low"].is_finite().any():
@@ -228,8 +228,8 @@ def _values(sweep: Sweep, wanted: Axes, column: str) -> pl.DataFrame:
     return data
 
 
-def _with_open(data: pl.DataFrame, runs: pl.DataFrame, column: str) -> pl.DataFrame:
-    """Add whether transfers were unfinished, to a measure that they could change."""
+def _with_unfinished(data: pl.DataFrame, runs: pl.DataFrame, column: str) -> pl.DataFrame:
+    """Add how many transfers were unfinished, to a measure that they could change."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     of_group, dot, measure = column.rpartition(".")
@@ -238,7 +238,7 @@ def _with_open(data: pl.DataFrame, runs: pl.DataFrame, column: str) -> pl.DataFr
     if not {ends_of(column)[0], counted} <= {*runs.columns}:
         return data
     keys = [key for key in data.columns if key in runs.columns]
-    found = runs.group_by(keys).agg(open=pl.col(counted).sum() > 0)
+    found = runs.group_by(keys).agg(unfinished=pl.col(counted).sum().cast(pl.Int64))
     return data.join(found, on=keys, nulls_equal=True, maintain_order="left")
 
 
@@ -290,6 +290,7 @@ def _curves(
         style["label"] = labels[place] if labels else _named(wanted.hue, group)
         style["transform"] = intervals.shifted(axes, place, len(values))
         intervals.curve(axes, mine, arrow, bottom, **style)
+        intervals.count_unfinished(axes, mine, place, style["color"])
     axes.set_ylabel(_measure_words(column, unit))
 
 
@@ -311,6 +312,7 @@ def _y_axis(
     # The room above is a share of the axis, not of the curves' own range: they may lie together,
     # far from 0. No measure is below 0, whatever the interval of its mean.
     room = ROOM + (2 * ARROW if data["high"].is_infinite().any() else 0)
+    room += ARROW if "unfinished" in data.columns else 0  # for the rows of numbers
     top = room * max(finite)
     if min(lows) >= 0:
         axes.set_ylim(0, top or None)
