@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.errors import IncastleError, ScenarioError
+from incastle.errors import ScenarioError
 from incastle.plotting.style import GREY, canvas, look, save
 from incastle.runner import run_many
 from incastle.scenario import load
-from incastle.studies.inputs import PACKET, amount, with_options
+from incastle.studies.inputs import PACKET, amount, check_star, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,8 +61,7 @@ class Port:
     @classmethod
     def of(cls, scenario: Scenario) -> Port:
         """Take it from a checked scenario: four delays, and a full packet on two links."""
-        if scenario["network.topology"] != "star":
-            raise IncastleError("only a star is swept; for another network see incastle.run_many")
+        check_star(scenario)
         rate, delay = (amount(scenario[f"network.{key}"]) for key in ("rate", "delay"))
         return cls(rate, 4 * delay + 2 * PACKET_BITS / rate)
 

@@ -19,7 +19,7 @@ from incastle.errors import IncastleError, ScenarioError
 from incastle.plotting.style import canvas, save
 from incastle.runner import run_many
 from incastle.scenario import load
-from incastle.studies.inputs import PACKET, amount, with_options
+from incastle.studies.inputs import PACKET, amount, check_star, with_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -66,8 +66,7 @@ class Cluster:
     @classmethod
     def of(cls, scenario: Scenario) -> Cluster:
         """Take them from a checked scenario."""
-        if scenario["network.topology"] != "star":
-            raise IncastleError("only a star is swept; for another network see incastle.run_many")
+        check_star(scenario)
         if not re.match(r"\d", str(scenario["switch.buffer"])):
             raise IncastleError("the buffer must be an amount per port, as '512 KiB' is")
         framing = 38 if scenario["transport.framing"] == "ethernet" else 0

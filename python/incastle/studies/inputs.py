@@ -5,24 +5,35 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from incastle.errors import IncastleError, ScenarioError
+from incastle.units import parse
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from incastle.scenario import Scenario
+
 PACKET = 1500
 """Bytes of a full packet, for a quantity in packets."""
-UNITS = {"bit/s": 1.0, "kbit/s": 1e3, "Mbit/s": 1e6, "Gbit/s": 1e9, "Tbit/s": 1e12}
-UNITS |= {"ps": 1e-12, "ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
-UNITS |= {"B": 1.0, "KB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
-UNITS |= {"KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30, "TiB": 2.0**40}
 
 
 def amount(text: str) -> float:
     """Read a quantity as a checked scenario writes it, in bits per second, seconds or bytes."""
-    number, _, unit = text.partition(" ")
-    if unit.startswith("packet"):
-        return float(number) * PACKET
-    return float(number) * UNITS[unit]
+    parsed = parse(text)
+    if parsed is None:
+        raise IncastleError(f"{text} is no quantity")
+    number, unit = parsed
+    return number * PACKET if unit == "packets" else number
+
+
+def check_star(scenario: Scenario) -> None:
+    """Refuse another topology.
+
+    Raises:
+        IncastleError: names what runs those.
+
+    """
+    if scenario["network.topology"] != "star":
+        raise IncastleError("only a star is swept; for another network see incastle.run_many")
 
 
 def integers(option: str, text: str) -> list[int]:
