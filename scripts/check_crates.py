@@ -35,7 +35,8 @@ BELOW: dict[str, set[str]] = {
     "dcudp": {"units", "congestion", "transport", "socket"},
     "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket", "secure"},
     "engine": {"units", "memory", "congestion", "queueing", "transport"},
-    "scenario": {"units", "congestion", "queueing", "transport"},
+    "text": set(),
+    "scenario": {"units", "congestion", "queueing", "transport", "text"},
     "workload": {"units", "congestion", "transport", "engine", "scenario"},
     "experiment": {
         *("units", "congestion", "queueing", "transport", "capture", "engine"),

@@ -6,7 +6,7 @@
 //!
 //! The stages of a scenario, folder by folder:
 //!
-//! 1. `text`: TOML and overrides become one tree that has the place of each key.
+//! 1. The crate `incastle-text`: TOML and overrides become one tree that has the place of each key.
 //! 2. `grammar`, `language`: the tree becomes typed tables. The tables are declared once, in
 //!    [`language`], in the words of `grammar`; `manual` describes them to readers and editors.
 //! 3. [`topology`], [`check`]: named hosts, switches and links; relations between the tables.
@@ -21,9 +21,13 @@ pub mod language;
 pub mod load;
 mod manual;
 mod scenario;
-mod text;
 pub mod topology;
 
+use incastle_text as text;
+
+pub use incastle_text::diagnostic::{Diagnostic, Severity};
+pub use incastle_text::files::{ControllerSource, Files, Mistake};
+pub use incastle_text::synonyms;
 pub use language::custom::{ControllerSetting, Controllers, Parameter, Parameters};
 pub use language::selection::{Name, Selection};
 pub use language::sizes::{Points, Sizes};
@@ -32,7 +36,4 @@ pub use manual::catalog::{CatalogEntry, CatalogList, catalog};
 pub use manual::description;
 pub use manual::schema::schema;
 pub use scenario::{Scenario, parse_with};
-pub use text::diagnostic::{Diagnostic, Severity};
-pub use text::files::{ControllerSource, Files, Mistake};
-pub use text::synonyms;
 pub use topology::layout::{End, Layout, Link};

@@ -4,7 +4,7 @@
 //! They are not accepted; a message has the valid word. Words are compared without case, blanks,
 //! `-` and `_`. Leaves out: misspellings (`suggest`), algorithms of other layers (`elsewhere`).
 
-use crate::text::suggest::{did_you_mean, fold, nearly};
+use crate::suggest::{did_you_mean, fold, nearly};
 
 const LISTS: &str = include_str!("synonyms.txt");
 const KEYS: &str = "== keys";
@@ -12,7 +12,7 @@ const VALUES: &str = "== values of ";
 const ABSENT: &str = "== not modelled";
 
 /// The end of a help about something that is not modelled.
-pub(crate) const NOT_MODELLED: &str = "docs/scenario-reference.md lists what is not modelled";
+pub const NOT_MODELLED: &str = "docs/scenario-reference.md lists what is not modelled";
 
 /// One line: the valid words, or what else to write, and the other words for it.
 pub type Line = (&'static str, &'static str);
@@ -72,7 +72,7 @@ fn has(words: &str, found: &str) -> bool {
 }
 
 /// The valid key for the other word `found`, if there is one in `valid`.
-pub(crate) fn valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
+pub fn valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
     let found = fold(found);
     keys()
         .filter(|(_, words)| has(words, &found))
@@ -80,7 +80,7 @@ pub(crate) fn valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
 }
 
 /// The valid key for a misspelt other word.
-pub(crate) fn nearly_valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
+pub fn nearly_valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
     keys()
         .filter(|(_, words)| listed(words).any(|word| nearly(found, word)))
         .find_map(|(keys, _)| valid_among(keys, valid))
@@ -92,7 +92,7 @@ fn valid_among(keys: &'static str, valid: &[&str]) -> Option<&'static str> {
 }
 
 /// The value for the other word `found` of a key with these valid words: in quotes, or what else to write.
-pub(crate) fn value(found: &str, valid: &[&str]) -> Option<String> {
+pub fn value(found: &str, valid: &[&str]) -> Option<String> {
     let found = fold(found);
     let found = match found.strip_prefix("tcp") {
         // ns-3 and ns-2 write TcpCubic, Linux tcp_cubic.
@@ -108,7 +108,7 @@ pub(crate) fn value(found: &str, valid: &[&str]) -> Option<String> {
 }
 
 /// The name of a thing that is not modelled, if `found` is one of its words.
-pub(crate) fn absent(found: &str) -> Option<&'static str> {
+pub fn absent(found: &str) -> Option<&'static str> {
     let found = fold(found);
     let found = found.strip_prefix("tcp").unwrap_or(&found);
     let (name, _) = not_modelled().find(|(_, words)| has(words, found))?;
@@ -116,7 +116,7 @@ pub(crate) fn absent(found: &str) -> Option<&'static str> {
 }
 
 /// The nearest valid key: another word for it, a misspelt one, or a misspelt other word.
-pub(crate) fn nearest_key(found: &str, valid: &[&'static str]) -> Option<&'static str> {
+pub fn nearest_key(found: &str, valid: &[&'static str]) -> Option<&'static str> {
     valid_key(found, valid)
         .or_else(|| did_you_mean(found, valid))
         .or_else(|| nearly_valid_key(found, valid))

@@ -3,10 +3,10 @@
 //!
 //! Leaves out: a faulty network, because names of hosts could not be checked.
 
-use crate::text::node::{Content, Entry, Node, Place};
+use crate::node::{Content, Entry, Node, Place};
 
 /// The tree without the tables that have errors at `keys`, of groups of flows with their hosts; `None` where too little would remain.
-pub(crate) fn without(tree: &Node, keys: &[String]) -> Option<Node> {
+pub fn without(tree: &Node, keys: &[String]) -> Option<Node> {
     let mut tree = tree.clone();
     let entries = tree.entries_mut()?;
     for key in keys {

@@ -2,19 +2,19 @@
 
 use std::collections::BTreeMap;
 
-use crate::text::diagnostic::{Diagnostic, Severity};
-use crate::text::files::Files;
-use crate::text::node::Place;
-use crate::text::overrides;
+use crate::diagnostic::{Diagnostic, Severity};
+use crate::files::Files;
+use crate::node::Place;
+use crate::overrides;
 
 /// Collects findings while a scenario is read and checked; nothing stops at the first.
-pub(crate) struct Context<'a> {
+pub struct Context<'a> {
     /// Access to other files of the scenario.
-    pub(crate) files: &'a dyn Files,
+    pub files: &'a dyn Files,
     /// Whether tables with errors have been removed.
-    pub(crate) partial: bool,
+    pub partial: bool,
     /// The tables of the language that have a key.
-    pub(crate) tables_with: fn(&str) -> Vec<String>,
+    pub tables_with: fn(&str) -> Vec<String>,
     places: BTreeMap<String, Place>,
     findings: Vec<Finding>,
 }
@@ -28,31 +28,35 @@ struct Finding {
 }
 
 /// A finding to which help can be added, unless it is a duplicate.
-pub(crate) struct Reported<'a>(Option<&'a mut Finding>);
+pub struct Reported<'a>(Option<&'a mut Finding>);
 
 impl Reported<'_> {
     /// The remedy.
-    pub(crate) fn help(self, help: impl Into<String>) {
+    pub fn help(self, help: impl Into<String>) {
         self.help_if(Some(help.into()));
     }
 
     /// The remedy, if there is one.
-    pub(crate) fn help_if(self, help: Option<String>) {
+    pub fn help_if(self, help: Option<String>) {
         if let Some(finding) = self.0 {
             finding.help = help;
         }
     }
 }
 
-/// A file as the caller named it, its text, and the overrides as they were given.
-pub(crate) struct Origin<'a> {
-    pub(crate) file: &'a str,
-    pub(crate) text: &'a str,
-    pub(crate) overrides: &'a [(String, String)],
+/// The origin of a scenario.
+pub struct Origin<'a> {
+    /// The file as the caller named it.
+    pub file: &'a str,
+    /// Its text.
+    pub text: &'a str,
+    /// The overrides as they were given.
+    pub overrides: &'a [(String, String)],
 }
 
 impl<'a> Context<'a> {
-    pub(crate) fn new(files: &'a dyn Files) -> Self {
+    /// A context without findings.
+    pub fn new(files: &'a dyn Files) -> Self {
         Self {
             files,
             partial: false,
@@ -63,12 +67,12 @@ impl<'a> Context<'a> {
     }
 
     /// Stores the place of the value of `key`.
-    pub(crate) fn record(&mut self, key: &str, place: Place) {
+    pub fn record(&mut self, key: &str, place: Place) {
         self.places.insert(key.to_owned(), place);
     }
 
     /// The place of `key`, or of the nearest table above it.
-    pub(crate) fn place_of(&self, key: &str) -> Place {
+    pub fn place_of(&self, key: &str) -> Place {
         let mut key = key;
         loop {
             if let Some(place) = self.places.get(key) {
@@ -82,42 +86,32 @@ impl<'a> Context<'a> {
     }
 
     /// Whether the file or an override gave `key`.
-    pub(crate) fn is_given(&self, key: &str) -> bool {
+    pub fn is_given(&self, key: &str) -> bool {
         self.places.contains_key(key)
     }
 
     /// An error at `place`.
-    pub(crate) fn error(
-        &mut self,
-        place: Place,
-        key: &str,
-        message: impl Into<String>,
-    ) -> Reported<'_> {
+    pub fn error(&mut self, place: Place, key: &str, message: impl Into<String>) -> Reported<'_> {
         self.push(Severity::Error, place, key, message.into())
     }
 
     /// An error at the place where `key` was written.
-    pub(crate) fn error_at(&mut self, key: &str, message: impl Into<String>) -> Reported<'_> {
+    pub fn error_at(&mut self, key: &str, message: impl Into<String>) -> Reported<'_> {
         self.error(self.place_of(key), key, message)
     }
 
     /// A warning at `place`.
-    pub(crate) fn warn(
-        &mut self,
-        place: Place,
-        key: &str,
-        message: impl Into<String>,
-    ) -> Reported<'_> {
+    pub fn warn(&mut self, place: Place, key: &str, message: impl Into<String>) -> Reported<'_> {
         self.push(Severity::Warning, place, key, message.into())
     }
 
     /// A warning at the place where `key` was written.
-    pub(crate) fn warn_at(&mut self, key: &str, message: impl Into<String>) -> Reported<'_> {
+    pub fn warn_at(&mut self, key: &str, message: impl Into<String>) -> Reported<'_> {
         self.warn(self.place_of(key), key, message)
     }
 
     /// The keys at which there are errors.
-    pub(crate) fn error_keys(&self) -> Vec<String> {
+    pub fn error_keys(&self) -> Vec<String> {
         let errors = self
             .findings
             .iter()
@@ -126,7 +120,7 @@ impl<'a> Context<'a> {
     }
 
     /// Adds the errors that another context has found in the same file.
-    pub(crate) fn take_errors(&mut self, other: Self) {
+    pub fn take_errors(&mut self, other: Self) {
         let errors = other.findings.into_iter();
         for one in errors.filter(|finding| finding.severity == Severity::Error) {
             self.error(one.place, &one.key, one.message)
@@ -135,7 +129,7 @@ impl<'a> Context<'a> {
     }
 
     /// Whether any finding so far prevents a run.
-    pub(crate) fn has_errors(&self) -> bool {
+    pub fn has_errors(&self) -> bool {
         self.findings
             .iter()
             .any(|finding| finding.severity == Severity::Error)
@@ -164,7 +158,7 @@ impl<'a> Context<'a> {
     }
 
     /// All findings in the order of the file, overrides last.
-    pub(crate) fn into_diagnostics(mut self, origin: &Origin<'_>) -> Vec<Diagnostic> {
+    pub fn into_diagnostics(mut self, origin: &Origin<'_>) -> Vec<Diagnostic> {
         self.findings.sort_by_key(|finding| finding.place);
         self.findings
             .into_iter()

@@ -2,11 +2,11 @@
 
 use toml::de::Error;
 
-use crate::text::context::Context;
-use crate::text::node::Place;
+use crate::context::Context;
+use crate::node::Place;
 
 /// Reports the first error of each line.
-pub(crate) fn report(text: &str, errors: &[Error], cx: &mut Context<'_>) {
+pub fn report(text: &str, errors: &[Error], cx: &mut Context<'_>) {
     let mut last = None;
     for error in errors {
         let at = error.span().map_or(0, |span| span.start).min(text.len());

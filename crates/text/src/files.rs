@@ -34,7 +34,7 @@ pub struct Mistake {
 }
 
 /// No files at all.
-pub(crate) struct NoFiles;
+pub struct NoFiles;
 
 impl Files for NoFiles {
     fn read(&self, path: &str) -> Result<String, String> {

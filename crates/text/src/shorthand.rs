@@ -1,10 +1,10 @@
 //! `congestion = "delay.py:Delay"` is short for `congestion = "custom"` with that `controller`, in the
 //! scenario's `[transport]` and in that of each group.
 
-use crate::text::node::{Content, Entry, Node};
+use crate::node::{Content, Entry, Node};
 
 /// Expands the short form in a tree, before groups inherit from it.
-pub(crate) fn expand(root: &mut Node) {
+pub fn expand(root: &mut Node) {
     for entry in root.entries_mut().into_iter().flatten() {
         match entry.key.as_str() {
             "transport" => expand_transport(&mut entry.node),

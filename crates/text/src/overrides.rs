@@ -4,12 +4,12 @@
 
 use toml::de::DeTable;
 
-use crate::text::context::Context;
-use crate::text::node::{Content, Entry, Node, Place, entries_from_toml, quoted};
-use crate::text::suggest::near;
+use crate::context::Context;
+use crate::node::{Content, Entry, Node, Place, entries_from_toml, quoted};
+use crate::suggest::near;
 
 /// Applies the overrides to the tree, in their order.
-pub(crate) fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Context<'_>) {
+pub fn apply(root: &mut Node, overrides: &[(String, String)], cx: &mut Context<'_>) {
     for (index, (key, value)) in overrides.iter().enumerate() {
         let place = Place::Override(index);
         let path: Vec<&str> = key.split('.').map(str::trim).collect();
@@ -60,7 +60,7 @@ fn other_groups(root: &Node, group: &str, overrides: &[(String, String)]) -> Opt
 }
 
 /// The remedy for a value that was meant for a sweep, or has quotes of a word processor.
-pub(crate) fn hint(value: &str) -> Option<String> {
+pub fn hint(value: &str) -> Option<String> {
     if value.contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}']) {
         return Some("quotes are straight: \" or '".to_owned());
     }
@@ -120,7 +120,7 @@ fn set(table: &mut Node, path: &[&str], place: Place, value: Node) -> Result<(),
 
 /// Adds the keys that a group does not have itself: to groups of flows those of `[transport]`, to groups of
 /// switches those of `[switch]`, to groups of ports those of their switch's `queue`.
-pub(crate) fn inherit(root: &mut Node) {
+pub fn inherit(root: &mut Node) {
     let Some(entries) = root.entries_mut() else {
         return;
     };

@@ -9,7 +9,7 @@ use toml::de::{DeTable, DeValue};
 
 /// The place of a key or value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Place {
+pub enum Place {
     /// At this byte of the file.
     File(usize),
     /// In the override of this number.
@@ -18,37 +18,48 @@ pub(crate) enum Place {
 
 /// A value and its place.
 #[derive(Debug, Clone)]
-pub(crate) struct Node {
-    pub(crate) place: Place,
-    pub(crate) content: Content,
+pub struct Node {
+    /// The place of the value.
+    pub place: Place,
+    /// The value.
+    pub content: Content,
 }
 
 /// A value.
 #[derive(Debug, Clone)]
-pub(crate) enum Content {
+pub enum Content {
+    /// A string.
     Text(String),
+    /// A whole number.
     Integer(i128),
+    /// A number with a point or exponent.
     Float(f64),
+    /// `true` or `false`.
     Flag(bool),
     /// Dates and integers beyond 128 bits, which are valid for no key: as they were written.
     Other(String),
+    /// A list.
     List(Vec<Node>),
+    /// A table, in the order of the file.
     Table(Vec<Entry>),
 }
 
 /// A key of a table, with its value.
 #[derive(Debug, Clone)]
-pub(crate) struct Entry {
-    pub(crate) key: String,
-    pub(crate) place: Place,
-    pub(crate) node: Node,
+pub struct Entry {
+    /// The key, without its table.
+    pub key: String,
+    /// The place of the key.
+    pub place: Place,
+    /// The value.
+    pub node: Node,
     /// Whether it was inherited from a table of defaults: then it may have no effect here.
-    pub(crate) inherited: bool,
+    pub inherited: bool,
 }
 
 impl Node {
     /// A table without keys.
-    pub(crate) fn empty_table(place: Place) -> Self {
+    pub fn empty_table(place: Place) -> Self {
         Self {
             place,
             content: Content::Table(Vec::new()),
@@ -56,14 +67,15 @@ impl Node {
     }
 
     /// The keys of a table; `None` for anything else.
-    pub(crate) fn entries(&self) -> Option<&[Entry]> {
+    pub fn entries(&self) -> Option<&[Entry]> {
         match &self.content {
             Content::Table(entries) => Some(entries),
             _ => None,
         }
     }
 
-    pub(crate) fn entries_mut(&mut self) -> Option<&mut Vec<Entry>> {
+    /// The keys of a table, to change them.
+    pub fn entries_mut(&mut self) -> Option<&mut Vec<Entry>> {
         match &mut self.content {
             Content::Table(entries) => Some(entries),
             _ => None,
@@ -71,11 +83,7 @@ impl Node {
     }
 
     /// The tree of a parsed document. `place` returns the place of a byte of its text.
-    pub(crate) fn from_toml(
-        value: &DeValue<'_>,
-        start: usize,
-        place: &dyn Fn(usize) -> Place,
-    ) -> Self {
+    pub fn from_toml(value: &DeValue<'_>, start: usize, place: &dyn Fn(usize) -> Place) -> Self {
         let content = match value {
             DeValue::String(text) => Content::Text(text.to_string()),
             DeValue::Integer(integer) => i128::from_str_radix(integer.as_str(), integer.radix())
@@ -102,7 +110,7 @@ impl Node {
 }
 
 /// The keys of a parsed table, in the order of the file.
-pub(crate) fn entries_from_toml(table: &DeTable<'_>, place: &dyn Fn(usize) -> Place) -> Vec<Entry> {
+pub fn entries_from_toml(table: &DeTable<'_>, place: &dyn Fn(usize) -> Place) -> Vec<Entry> {
     let mut keys: Vec<_> = table.iter().collect();
     keys.sort_by_key(|(key, _)| key.span().start);
     keys.into_iter()
@@ -131,7 +139,7 @@ impl fmt::Display for Content {
 }
 
 /// A string as TOML writes it.
-pub(crate) fn quoted(text: &str) -> String {
+pub fn quoted(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 2);
     out.push('"');
     for c in text.chars() {
@@ -152,7 +160,7 @@ pub(crate) fn quoted(text: &str) -> String {
 }
 
 /// A key as TOML writes it.
-pub(crate) fn quoted_key(key: &str) -> String {
+pub fn quoted_key(key: &str) -> String {
     if is_bare_key(key) {
         key.to_owned()
     } else {
@@ -161,7 +169,7 @@ pub(crate) fn quoted_key(key: &str) -> String {
 }
 
 /// Whether TOML accepts `key` without quotes.
-pub(crate) fn is_bare_key(key: &str) -> bool {
+pub fn is_bare_key(key: &str) -> bool {
     !key.is_empty()
         && key
             .bytes()
