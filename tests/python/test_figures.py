@@ -343,6 +343,31 @@ def test_names_are_what_differs() -> None:
     assert told_apart([dctcp, dctcp]) is None
 
 
+def test_own_controllers_have_the_names_of_their_classes() -> None:
+    dctcp: Parameters = {"transport.congestion": "dctcp", "transport.g": 0.0625}
+
+    def own(controller: str, source: str, **parameters: float) -> Parameters:
+        return {
+            "transport.congestion": "custom",
+            "transport.controller": controller,
+            "transport.controller_source": source,
+            "flows.web.transport.controller_source": source,
+            **{f"transport.parameters.{key}": value for key, value in parameters.items()},
+        }
+
+    lean, other = own("lean.py:Lean", "5ae548f2"), own("lean.py:Calm", "5ae548f2")
+    assert told_apart([dctcp, lean, other]) == ["DCTCP", "Lean", "Calm"]
+    assert told_apart([dctcp, lean, own("old.py:Lean", "77aa")]) == [
+        "DCTCP",
+        "Lean (lean.py)",
+        "Lean (old.py)",
+    ]
+    changed = [lean, own("lean.py:Lean", "77aa548f")]
+    assert told_apart(changed) == ["controller source 5ae5", "controller source 77aa"]
+    gains = [own("lean.py:Lean", "5ae548f2", gain=gain) for gain in (0.5, 1.0)]
+    assert told_apart([dctcp, *gains]) == ["DCTCP, no gain", "Lean, gain 0.5", "Lean, gain 1.0"]
+
+
 def test_seeds_are_one_series_and_repeated_runs_are_not(results: list[ic.Result]) -> None:
     assert [(one.label, len(one.runs)) for one in series_of(results)] == [
         ("DCTCP", 3),

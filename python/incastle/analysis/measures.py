@@ -164,6 +164,12 @@ def columns_of(groups: Sequence[str]) -> list[str]:
     return names
 
 
+def groups_of(columns: Iterable[str]) -> list[str]:
+    """Return the groups of flows that have columns of their own: none where there is one group."""
+    ending = ".goodput_bit_s"
+    return [name.removesuffix(ending) for name in columns if name.endswith(ending)]
+
+
 def measure(result: Result) -> dict[str, int | float | None]:
     """Return the totals and measures of a run."""
     flows, transfers = _Flows(result.flows), _Transfers(result.observed)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections import Counter
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     Value = int | float | str | bool | None
 
@@ -23,6 +24,12 @@ CONTROLS = ("congestion", "transport.kind")
 """Ends of the keys that select an algorithm, on which the defaults of others depend."""
 OF_ALL = tuple(f"transport.{key.rpartition('.')[2]}" for key in CONTROLS)
 """The same keys of [transport], which hold for all groups of flows."""
+CONTROLLER = ".controller"
+"""End of the key that selects a user's own controller: FILE:CLASS or MODULE:CLASS."""
+SOURCE = ".controller_source"
+"""End of the key with the hash of a controller's file: it differs where only the file does."""
+HASH_DIGITS = 4
+"""Of a controller's file, where nothing else tells two apart."""
 MAX_NAMED = 3
 """Keys in a name."""
 
@@ -50,6 +57,26 @@ def of_series(scenario: str) -> dict[str, Value]:
 
 def told_apart(scenarios: Sequence[Mapping[str, Value]]) -> list[str] | None:
     """Return a name for each, of what differs; none where that does not tell all apart."""
+    plain = [_with_controller(one) for one in scenarios]
+    sources = [{**one, **_sources(whole)} for one, whole in zip(plain, scenarios, strict=True)]
+    return _told_apart(plain) or _told_apart(sources)
+
+
+def _with_controller(scenario: Mapping[str, Value]) -> dict[str, Value]:
+    """Put a user's own controller in the place of `custom`; leave out the hash of its file."""
+    found = dict(scenario)
+    for key in [key for key in scenario if key.endswith(CONTROLLER)]:
+        found[f"{key.removesuffix(CONTROLLER)}.congestion"] = found.pop(key)
+    return {key: value for key, value in found.items() if not key.endswith(SOURCE)}
+
+
+def _sources(scenario: Mapping[str, Value]) -> dict[str, Value]:
+    """Return the hashes of the controllers' files, short."""
+    every = ((key, value) for key, value in scenario.items() if key.endswith(SOURCE))
+    return {key: str(value)[:HASH_DIGITS] for key, value in every}
+
+
+def _told_apart(scenarios: Sequence[Mapping[str, Value]]) -> list[str] | None:
     every = dict.fromkeys(key for one in scenarios for key in one)
     differing = [key for key in every if len({one.get(key) for one in scenarios}) > 1]
     if len(differing) > 1 and "name" in differing:
@@ -64,8 +91,14 @@ def told_apart(scenarios: Sequence[Mapping[str, Value]]) -> list[str] | None:
         and not ("transport." in key and _follows(key, scenarios, selected))
         and not (key.startswith("flows.") and f"transport.{last(key)}" in differing)
     ]
+    proper = algorithms([select[0] for select in selected if select])
     names = [
-        ", ".join([*map(algorithm, select[:1]), *(_named(key, one) for key in others[:MAX_NAMED])])
+        ", ".join(
+            [
+                *(proper[name] for name in select[:1]),
+                *(_named(key, one) for key in others[:MAX_NAMED]),
+            ]
+        )
         for select, one in zip(selected, scenarios, strict=True)
     ]
     return names if all(names) and len(set(names)) == len(names) else None
@@ -101,6 +134,16 @@ def words(key: str) -> str:
 def algorithm(name: str) -> str:
     """Return the name of an algorithm as papers write it; of a user's own the class."""
     return _names().get(name) or name.rpartition(":")[2]
+
+
+def algorithms(names: Iterable[str]) -> dict[str, str]:
+    """Return the same of several; classes of one name with their files: Lean (old.py)."""
+    found = {name: algorithm(name) for name in names}
+    alike = Counter(found.values())
+    return {
+        name: proper if alike[proper] == 1 else f"{proper} ({name.rpartition(':')[0] or name})"
+        for name, proper in found.items()
+    }
 
 
 @cache

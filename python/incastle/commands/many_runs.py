@@ -34,6 +34,12 @@ MAX_NAME = 100
 
 MAX_FAILURES = 10
 
+MAX_WIDTH = 10_000
+"""Columns of a table where there is no terminal."""
+
+EVERY_S = 10.0
+"""Between two lines of progress where there is no terminal for a bar."""
+
 UNFINISHED = ("unfinished", "rounds_unfinished")
 """Columns of the summary that are one in the table."""
 
@@ -112,7 +118,7 @@ def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None]]:
     """Yield a callable that draws a bar with failures, the rate and the time left."""
     with terminal.bars() as shown:
         if shown is None:
-            yield _without_terminal()
+            yield _without_terminal(name)
             return
         task = shown.add_task(escape(name), total=1.0, runs="")
         started = time.monotonic()
@@ -126,15 +132,22 @@ def sweep_bar(name: str) -> Iterator[Callable[[SweepProgress], None]]:
         yield show
 
 
-def _without_terminal() -> Callable[[SweepProgress], None]:
-    """Return a callable that reports once, without a terminal, that a cluster has no worker."""
+def _without_terminal(name: str) -> Callable[[SweepProgress], None]:
+    """Return a callable that prints a line now and then, and once that a cluster has no worker."""
     reported = False
+    started = printed = time.monotonic()
 
     def show(state: SweepProgress) -> None:
-        nonlocal reported
+        nonlocal reported, printed
+        now = time.monotonic()
         if state.workers == 0 and not reported:
             terminal.note("no worker is connected to the scheduler yet: waiting for one")
             reported = True
+        elif now - printed >= EVERY_S and state.finished < state.total:
+            printed = now
+            done = state.finished - state.found + state.under_way
+            words = _state(state, done / (now - started))
+            terminal.errors().print(f"{escape(name)}: {state.fraction:.0%}, {words}")
 
     return show
 
@@ -164,8 +177,11 @@ def repaired(outcome: Sweep) -> None:
 
 
 def titled(title: str, table: Table) -> None:
-    """Print a title that may be wider than its table."""
+    """Print a title that may be wider than its table; without a terminal nothing is wrapped."""
     console = terminal.output()
+    if not console.is_terminal:
+        whole = console.options.update(max_width=MAX_WIDTH)
+        console.width = max(console.width, console.measure(table, options=whole).maximum)
     console.print(f"\n[bold]{escape(title)}[/]", soft_wrap=True)
     console.print(table)
 

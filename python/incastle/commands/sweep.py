@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from incastle import terminal
 from incastle.analysis.completions import ends_of
-from incastle.analysis.measures import unit_of
+from incastle.analysis.measures import groups_of, unit_of
 from incastle.analysis.seeds import over_seeds
 from incastle.commands import many_runs
 from incastle.commands.many_runs import (
@@ -77,6 +77,9 @@ SHOWN = {
     "drops": "drops",
 }
 """Columns of the table: those that have a value in any run, of unfinished transfers one above 0."""
+
+STATISTICS = ("completion_", "slowdown_", "round_")
+"""Columns that are of one group of flows alone where there are several."""
 
 WHOLE_RUN = {
     "goodput_bit_s": "goodput (sum of all hosts)",
@@ -331,38 +334,82 @@ def _show_table(outcome: Sweep) -> None:
 
 
 def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
-    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
-
-    frame = frame.with_columns(unfinished=pl.sum_horizontal(UNFINISHED))
-    measures = [one for one in SHOWN if one in frame.columns and _has_values(frame, one)]
+    """Show what comes of the seeds; of several groups of flows a second table has each alone."""
     values = outcome.header.values
     fixed = [key for key in values if len(values[key]) == 1]
     keys = [key for key in values if key not in fixed]
     cells = frame.select(keys).unique(maintain_order=True) if keys else frame.select().head(1)
-    by_measure = {one: _by_cell(over_seeds(frame, keys, one), keys) for one in measures}
+    rows = [tuple(row) for row in cells.iter_rows()] or [()]
     held = (f"{key} = {_plain(values[key][0])}" for key in fixed)
     title = ", ".join([outcome.header.name, *held])
     several = frame["seed"].n_unique() > 1
     if several:
         title += ": mean of the seeds ± its 95 % interval; min\u2013max"
-    rows = [tuple(row) for row in cells.iter_rows()] or [()]
     if len(rows) > MAX_ROWS:
         title += f"; {MAX_ROWS:,} of {len(rows):,} combinations"
-    runs = dict(_runs(frame, keys))
-    scales = {one: _scale(one, by_measure[one].values()) for one in measures}
-    names = ("\n".join(filter(None, (SHOWN[one], scales[one][1]))) for one in measures)
-    table = aligned(None, *headings(keys), "runs", *names)
-    for row in rows[:MAX_ROWS]:
-        words = [escape(_plain(value)) for value in row]
-        numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
-        table.add_row(*words, str(runs[row]), *numbers)
-    many_runs.titled(title, table)
+        rows = rows[:MAX_ROWS]
+    groups = groups_of(frame.columns)
+    # A percentile of all flows together is one of no group: only sums have a row for all.
+    shown = [one for one in SHOWN if not (groups and one.startswith(STATISTICS))]
+    measures = _show_rows(title, _with_unfinished(frame), keys, rows, shown)
+    if groups:
+        of_each = [(*row, group) for row in rows for group in groups]
+        by_group = _with_unfinished(_by_group(frame, keys, groups))
+        measures += _show_rows("each group of flows", by_group, [*keys, "group"], of_each, [*SHOWN])
+    measures = [one for one in SHOWN if one in measures]
     terminal.output().print(f"\n{escape(_coverage(frame, measures))}", soft_wrap=True)
     bounds = "the bounds of the value are shown"
     if several:
         bounds = "the cell spans the 95 % intervals of the lower and of the upper bounds' means"
     no_upper = "\u2265 a: no upper bound"
     many_runs.report_unfinished(outcome.frame, f"{bounds} (a to b; {no_upper})")
+
+
+def _with_unfinished(frame: pl.DataFrame) -> pl.DataFrame:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    return frame.with_columns(unfinished=pl.sum_horizontal(UNFINISHED))
+
+
+def _by_group(frame: pl.DataFrame, keys: Sequence[str], groups: Sequence[str]) -> pl.DataFrame:
+    """Return a row per run and group of flows, with the measures of the group."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    return pl.concat(
+        frame.select(
+            *keys,
+            "seed",
+            pl.lit(group).alias("group"),
+            *(
+                pl.col(name).alias(name.removeprefix(f"{group}."))
+                for name in frame.columns
+                if name.startswith(f"{group}.") and name not in keys
+            ),
+        )
+        for group in groups
+    )
+
+
+def _show_rows(
+    title: str,
+    frame: pl.DataFrame,
+    keys: Sequence[str],
+    rows: Sequence[tuple[Any, ...]],
+    shown: Sequence[str],
+) -> list[str]:
+    """Print a table, a row per combination; return the measures that it has."""
+    measures = [one for one in shown if one in frame.columns and _has_values(frame, one)]
+    by_measure = {one: _by_cell(over_seeds(frame, keys, one), keys) for one in measures}
+    runs = dict(_runs(frame, keys))
+    scales = {one: _scale(one, by_measure[one].values()) for one in measures}
+    names = ("\n".join(filter(None, (SHOWN[one], scales[one][1]))) for one in measures)
+    table = aligned(None, *headings(keys), "runs", *names)
+    for row in rows:
+        words = [escape(_plain(value)) for value in row]
+        numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
+        table.add_row(*words, str(runs[row]), *numbers)
+    many_runs.titled(title, table)
+    return measures
 
 
 def _coverage(frame: pl.DataFrame, measures: Sequence[str]) -> str:
@@ -380,7 +427,9 @@ def _coverage(frame: pl.DataFrame, measures: Sequence[str]) -> str:
     if begun:
         parts.append(f"{', '.join(dict.fromkeys(begun))}: transfers that began in {interval}")
     if queue in measures:
-        parts.append(f"packets waiting: the port with the longest mean queue, in {interval}")
+        parts.append(
+            f"packets waiting: of each run the port with the longest mean queue, in {interval}"
+        )
     return "; ".join([*parts, f"{', '.join(whole)}: the whole run"])
 
 
