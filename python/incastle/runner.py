@@ -117,6 +117,8 @@ def run_many(
         RunError: the engine stopped a run; the others went on to their end and are in `.results`.
 
     """
+    if isinstance(jobs, Scenario):
+        raise TypeError(f"a list of scenarios is expected, found {jobs!r}: write [scenario]")
     scenarios = [_scenario(job) for job in jobs]
     results: list[Result | None] = [None] * len(scenarios)
     failures: dict[int, RunError] = {}

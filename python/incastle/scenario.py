@@ -100,10 +100,9 @@ class Scenario:
 
         """
         try:
-            text = tomli_w.dumps(fields)
+            text = tomli_w.dumps(plain(fields))
         except TypeError as error:
-            message = f"{error}; a field is text, a number, true or false, a list or a table"
-            raise ScenarioError([Diagnostic("error", IN_CODE, 0, 0, "", message)]) from None
+            raise ScenarioError([Diagnostic("error", IN_CODE, 0, 0, "", str(error))]) from None
         return cls(text)
 
     def with_overrides(
@@ -115,11 +114,11 @@ class Scenario:
         `with_overrides(**{"switch.queue.marking_threshold": "65 packets"})`.
 
         Raises:
+            TypeError: the overrides are no dictionary, or TOML has no such value.
             ScenarioError: a key does not exist, or a value does not fit it.
 
         """
-        merged = {**(overrides or {}), **more}
-        added = tuple((key, one_line_toml(value)) for key, value in merged.items())
+        added = tuple(_pairs({} if overrides is None else overrides) + _pairs(more))
         return Scenario(self._text, self._file, self._overrides + added, self._origins.bound)
 
     def with_controllers(self, controllers: Mapping[str, type]) -> Scenario:
@@ -238,7 +237,7 @@ def _pairs(overrides: object) -> list[tuple[str, str]]:
 
     """
     if isinstance(overrides, Mapping):
-        return [(key, one_line_toml(value)) for key, value in overrides.items()]
+        return [(key, one_line_toml(plain(value, key))) for key, value in overrides.items()]
     if isinstance(overrides, list | tuple) and all(map(_is_pair, overrides)):
         return [(key, value) for key, value in overrides]
     raise TypeError(
@@ -251,9 +250,35 @@ def _is_pair(pair: object) -> bool:
     return isinstance(pair, tuple | list) and [type(one) for one in pair] == [str, str]
 
 
+def plain(value: object, key: str = "") -> Any:  # noqa: ANN401  a TOML value of any type
+    """Return a value as TOML has it: scalars and arrays of NumPy as Python's, paths as strings.
+
+    Raises:
+        TypeError: TOML has nothing of the kind; the message names the key.
+
+    """
+    if isinstance(value, Mapping):
+        inner = f"{key}." if key else ""
+        return {name: plain(item, f"{inner}{name}") for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item, key) for item in value]
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if hasattr(value, "tolist"):  # NumPy, which need not be installed
+        return plain(value.tolist(), key)
+    if isinstance(value, str | int | float):
+        return value
+    what = "leave the key out" if value is None else "write a string, a number, a list or a table"
+    raise TypeError(f"{key}: {value!r} is no value of a key: {what}")
+
+
 def read_text(path: str | os.PathLike[str]) -> str:
     """Read a scenario's file, without checking more than that it is text."""
-    file = os.fspath(path)
+    file = _file_name(path)
+    if "\n" in file:
+        message = "the name of a file is expected, found several lines of text"
+        how = "Scenario.from_text takes the text of a scenario"
+        raise ScenarioError([Diagnostic("error", IN_CODE, 0, 0, "", message, how)])
     if Path(file).suffix == ".py":
         message = "this is a file of Python, not a scenario"
         how = f'a scenario names a controller in it as congestion = "{Path(file).name}:CLASS"'
@@ -269,6 +294,13 @@ def read_text(path: str | os.PathLike[str]) -> str:
     except UnicodeDecodeError as error:
         message = f"not a UTF-8 file (byte {error.start} is not)"
         raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
+
+
+def _file_name(given: object) -> str:
+    if isinstance(given, str | os.PathLike):
+        return os.fspath(given)
+    how = "; Scenario.from_dict takes a dictionary" if isinstance(given, Mapping) else ""
+    raise TypeError(f"the name of a scenario's file is expected, found {given!r}{how}")
 
 
 def _meant(path: Path) -> str:

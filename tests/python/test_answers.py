@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     Cli = Callable[..., Output]
 
 SENDERS = ("--largest", "network.senders=2,4")
+CONGESTION = "transport.congestion"
+CUBIC = ("find", "small.toml", "--set", f"{CONGESTION}=cubic")
 WRONG: list[tuple[tuple[str, ...], str]] = [
     (("check", "small.toml", "--set", "network.bandwidth=1 Gbit/s"), "did you mean rate?"),
     (("check", "small.toml", "--set", "transport.congestion=TcpCubic"), 'did you mean "cubic"?'),
@@ -50,6 +52,33 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     ),
     (("find", "small.toml", "--largest", "x=1,2", "--where", "drops == 0"), "--largest x=1: error"),
     (("find", "small.toml", "--minimize", "drops", "--over", "x"), "--over x: expected KEY=VALUES"),
+    (
+        ("find", "small.toml", *SENDERS, "--where", "drops == 0", "--trials", "3"),
+        "--trials is of --maximize and --minimize: --largest bisects",
+    ),
+    (
+        ("find", "small.toml", "--largest", f"{CONGESTION}=dctcp,cubic", "--where", "drops == 0"),
+        "needs numbers or quantities in ascending order, found dctcp, cubic",
+    ),
+    (
+        ("find", "small.toml", "--largest", "network.senders=4,2", "--where", "drops == 0"),
+        "needs numbers or quantities in ascending order, found 4, 2",
+    ),
+    (
+        ("find", "small.toml", "--minimize", "slowdown_p99", "--over", "network.senders=2,4"),
+        "slowdown_p99 is not measured: under [measure], write slowdown = true",
+    ),
+    (
+        (*CUBIC, "--largest", "transport.g=0.1,0.2", "--where", "drops == 0"),
+        "--largest transport.g: it has no effect here",
+    ),
+    (
+        (*CUBIC, "--minimize", "drops", "--over", "transport.g=0.001..0.999", "--trials", "2"),
+        "--over transport.g: it has no effect here",
+    ),
+    (("run", "small.toml", "--seeds", "1,2,3"), "for 1, 2 and 3 write --seed 1 --seeds 3"),
+    (("sweep", "small.toml", "--seeds", "1..3"), "for 1, 2 and 3 write --seed 1 --seeds 3"),
+    (("explain", "none", "--all"), "--all is of --timeouts"),
 ]
 
 
@@ -136,6 +165,46 @@ def test_figures_are_drawn_before_anything_is_printed(
     cli("explain", "one", "--plot", "why.png")
     assert Path("diff.png").is_file()
     assert Path("why.png").is_file()
+
+
+def test_force_is_not_proposed_for_a_foreign_folder(cli: Cli, folder: Path) -> None:
+    """Others write a summary.json as well: their folder stays as it is."""
+    for name in ("notes.txt", "summary.json"):
+        (folder / name.partition(".")[0]).mkdir()
+        (folder / name.partition(".")[0] / name).write_text("{}")
+    for place in ("notes", "summary"):
+        output = cli("run", "small.toml", "--out", place)
+        assert output.status == 2
+        assert f"{place} already exists and is not a result: choose another --out" in output.err
+        assert "--force" not in output.err
+        output = cli("run", "small.toml", "--out", place, "--force")
+        assert output.status == 2
+        assert "--force leaves it alone" in output.err
+        assert len(list((folder / place).iterdir())) == 1
+
+
+@pytest.mark.parametrize("lost", [True, False], ids=["lost", "changed"])
+def test_a_damaged_result_names_the_command_that_makes_it_again(cli: Cli, *, lost: bool) -> None:
+    assert cli("run", "small.toml", "--out", "one").status == 0
+    queues = Path("one/queues.parquet")
+    if lost:
+        queues.unlink()
+    else:
+        queues.write_bytes(b"nothing")
+    output = cli("explain", "one")
+    assert output.status == 2
+    assert "one/queues.parquet cannot be read" in output.err
+    command = "incastle run one/scenario.toml --out one --force"
+    assert f"`{command}` makes the result again" in output.err
+    assert cli(*command.split()[1:]).status == 0
+    assert cli("explain", "one").status == 0
+
+
+def test_find_reports_keys_without_effect_that_are_set(cli: Cli) -> None:
+    words = ("--largest", "network.senders=2,3", "--where", "flows > 0", "--seeds", "1")
+    output = cli(*CUBIC, "--set", "transport.g=0.5", *words)
+    assert output.status == 0
+    assert "g has no effect here" in output.err
 
 
 def test_flows_by_group_and_several(cli: Cli) -> None:

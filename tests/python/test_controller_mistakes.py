@@ -297,3 +297,38 @@ def test_json_stands_alone_whatever_a_controller_prints(
         again = cli("explain", "o", "--json")
         assert json.loads(again.out)
         assert "an ACK\n" in again.err
+
+
+class _Camel(ic.Controller):
+    def onAck(self, ack: ic.Ack) -> None:  # noqa: N802  the mistake
+        self.cwnd_bytes += ack.acked_bytes
+
+
+class _Late(Fixed):
+    def onTimer(self, now: ic.ControllerContext) -> None:  # noqa: N802  the mistake
+        self.late = now
+
+
+class _Short(ic.Controller):
+    def on_ack(self, ack: ic.Ack) -> None:
+        self.cwnd = self.cwnd_bytes + ack.acked_bytes
+
+
+class _Reader(ic.Controller):
+    def on_ack(self, ack: ic.Ack) -> None:
+        self.cwnd_bytes = self.cwnd + ack.acked_bytes  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer"),
+    [
+        (_Camel, "the class _Camel lacks on_ack: onAck should be on_ack"),
+        (_Late, "_Late.onTimer is never called: did you mean on_timer?"),
+        (_Short, "_Short sets cwnd, which has no effect: did you mean cwnd_bytes?"),
+        (_Reader, "did you mean cwnd_bytes? there are connection,"),
+    ],
+)
+def test_other_names_of_hooks_and_windows(kind: type[ic.Controller], answer: str) -> None:
+    with pytest.raises(ic.ControllerError) as raised:
+        ic.run(own(), controllers={"own": kind})
+    assert answer in str(raised.value)

@@ -277,8 +277,11 @@ def test_find_says_what_was_not_measured(cli: Cli) -> None:
     arguments = ("--largest", "network.senders=2..3", "--where", "slowdown_p99 < 5", "--seeds", "1")
     output = cli("find", "small.toml", *arguments)
     assert output.status == 2
-    assert "no run has a value of slowdown_p99 at network.senders=2" in output.err
-    assert "[measure] slowdown = true measures it" in output.err
+    assert "slowdown_p99 is not measured: under [measure], write slowdown = true" in output.err
+    arguments = (*arguments[:3], "round_p99 < 5 ms", *arguments[4:])
+    output = cli("find", "small.toml", *arguments)
+    assert output.status == 2
+    assert "no run has a value of round_p99_s at network.senders=2" in output.err
 
 
 def test_nothing_measured_fulfils_nothing_and_is_not_drawn(cli: Cli) -> None:

@@ -89,8 +89,9 @@ def _results(diff: ResultDiff, max_rows: int | None) -> None:
     console = terminal.output()
     for side, one, place in zip("AB", (diff.a, diff.b), diff.places, strict=True):
         state = ", [yellow]interrupted[/]" if one.interrupted else ""
+        where = escape(str(place or "(in memory)"))
         console.print(
-            f"[bold]{side}[/]  {escape(str(place))}  {escape(one.name)}  seed {one.seed}  "
+            f"[bold]{side}[/]  {where}  {escape(one.name)}  seed {one.seed}  "
             f"digest {one.digest}  Incastle {one.version}{state}",
             soft_wrap=True,
         )

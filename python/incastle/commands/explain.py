@@ -73,6 +73,8 @@ def explain(
 
     if bool(flow) + slowest + timeouts > 1:
         raise IncastleError("only one of --flow, --slowest and --timeouts can be given")
+    if everything and not timeouts:
+        raise IncastleError("--all is of --timeouts: give both, or name flows with --flow")
     if plot is not None:
         style.form_of(plot)  # refused before the run, not after it
         if timeouts or len(flow or ()) > 1:

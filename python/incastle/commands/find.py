@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,7 @@ from incastle.commands.options import (
     count_option,
     option,
 )
-from incastle.errors import IncastleError
+from incastle.errors import IncastleError, ScenarioError
 from incastle.terminal import aligned
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
 
     from incastle.sweeps.bisect import SearchResult
     from incastle.sweeps.optimize import Optimum
+    from incastle.sweeps.plan import Plan
 
 EXAMPLES = (
     "incastle find my.toml --largest network.senders=2..200 --where 'goodput > 0.9 Gbit/s'",
@@ -70,7 +72,8 @@ Where = Annotated[
     option("Such as 'goodput > 0.9 Gbit/s and timeouts == 0'.", metavar="CONDITION"),
 ]
 Trials = Annotated[
-    int, count_option("With --maximize or --minimize: combinations to try.", metavar="N")
+    int | None,
+    count_option("With --maximize or --minimize: combinations to try.", metavar="N", default="40"),
 ]
 Out = Annotated[Path | None, option("Directory of the dataset.", default="results/NAME-find-KEY")]
 
@@ -83,7 +86,7 @@ def find(
     minimize: Minimize = None,
     over: Over = None,
     where: Where = None,
-    trials: Trials = 40,
+    trials: Trials = None,
     settings: Settings = None,
     seeds: Seeds = 5,
     seed: Seed = None,
@@ -103,7 +106,7 @@ def find(
     for every seed; a measure counts by its median over the seeds. Runs are saved as in a sweep.
     """
     from incastle.sweeps.bisect import bisect  # noqa: PLC0415  slow to import
-    from incastle.sweeps.optimize import Objective, optimize  # noqa: PLC0415
+    from incastle.sweeps.optimize import TRIALS, Objective, optimize  # noqa: PLC0415
     from incastle.sweeps.work import Execution  # noqa: PLC0415
 
     goals = {"largest": largest, "smallest": smallest, "maximize": maximize, "minimize": minimize}
@@ -117,12 +120,15 @@ def find(
     bisecting = goal in {"largest", "smallest"}
     if bisecting and (where is None or over):
         raise IncastleError(f"--{goal} KEY=VALUES needs --where CONDITION, and no --over")
+    if bisecting and trials is not None:
+        raise IncastleError(f"--trials is of --maximize and --minimize: --{goal} bisects")
     if not bisecting and not over:
         raise IncastleError(f"--{goal} MEASURE needs --over KEY=VALUES")
     option = f"--{goal}" if bisecting else "--over"
     lists = [text] if bisecting else over
     plan = many_runs.read_plan(str(scenario), lists, seeds, seed, settings, option)
     place = many_runs.place_of(out or default_place(plan, "find"), resume=resume, force=force)
+    _warn(plan)
     saved = many_runs.reporting_kept_runs(place.directory)
     shown = many_runs.sweep_bar(scenario.stem)
     with terminal.json_alone(as_json), saved, shown as progress:
@@ -131,7 +137,7 @@ def find(
         if bisecting:
             found = bisect(plan, where or "", place, execution, largest=goal == "largest")
         else:
-            wanted = Objective(text, goal == "maximize", where, trials)
+            wanted = Objective(text, goal == "maximize", where, trials or TRIALS)
             found = optimize(plan, wanted, place, execution)
     if as_json:
         terminal.print_json(found.to_json())
@@ -142,6 +148,11 @@ def find(
         terminal.error(found.why_nothing)
         raise typer.Exit(IncastleError.exit_status)
     many_runs.leave(found.sweep)
+
+
+def _warn(plan: Plan) -> None:
+    with suppress(ScenarioError):  # reported later, with those of all other values
+        terminal.diagnostics(plan.source.first_scenario(plan.axes).warnings)
 
 
 def _show(found: SearchResult | Optimum) -> None:

@@ -28,6 +28,11 @@ OTHER_COMMANDS = {
 }
 """Other words for commands."""
 
+MORE = {
+    "--seeds": "a number of seeds is expected; for 1, 2 and 3 write --seed 1 --seeds 3",
+}
+"""What is expected after an option, where its type does not say it."""
+
 VALUE = r"Invalid value for '?(?P<name>[^':]+)'?: "
 
 FORMS = (
@@ -67,7 +72,8 @@ def message(typers: str, words: Sequence[str], commands: Iterable[str]) -> str:
             meant = parts.get("why") or _command_meant(name, commands)
             parts["given"] = _given(name, words)
             parts["meant"] = f": did you mean {meant}?" if meant else ""
-            return form.format(**parts)
+            why = MORE.get(name) if "as an integer" in pattern else None
+            return f"{parts['given']}: {why}" if why else form.format(**parts)
     return typers.replace("Value error, ", "")
 
 

@@ -8,11 +8,17 @@ method gives back.
 from __future__ import annotations
 
 import ast
+import dis
 import inspect
+from difflib import get_close_matches
 from types import FunctionType
+from typing import TYPE_CHECKING
 
 from incastle.controllers.base import OPTIONAL, REQUIRED, Controller
 from incastle.errors import ControllerError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 CALLED_WITH = {
     "on_ack": ("ack",),
@@ -42,15 +48,59 @@ def checked(name: str, kind: object, place: str | None = None) -> type:
         lacking = ["on_ack"]
     if hasattr(kind, "on_timer") != hasattr(kind, "next_timer"):
         lacking.append("next_timer" if hasattr(kind, "on_timer") else "on_timer")
+    place = place or _place_of(kind)
     if lacking:
         other = "" if issubclass(kind, Controller) else "; incastle.Controller has all but on_ack"
-        what = f"the class {kind.__name__} lacks {' and '.join(lacking)}{other}"
-        raise _error(place or _place_of(kind), name, what)
+        what = f"the class {kind.__name__} lacks {' and '.join(lacking)}{_meant(kind, lacking)}"
+        raise _error(place, name, what + other)
+    _check_names(name, kind, place)
     for method in (*REQUIRED, *OPTIONAL):
         member = inspect.getattr_static(kind, method, None)
         if isinstance(member, FunctionType):
             _check_method(name, kind, method, member)
     return kind
+
+
+def _meant(kind: type, lacking: Sequence[str]) -> str:
+    """Name the methods of a class that were probably meant for those that it lacks."""
+    own = {_plain(one): one for one in _own(kind)}
+    near = [(method, get_close_matches(_plain(method), own, 1, 0.75)) for method in lacking]
+    renamed = [f"{own[found[0]]} should be {method}" for method, found in near if found]
+    return f": {', '.join(renamed)}" if renamed else ""
+
+
+def _own(kind: type) -> list[str]:
+    """Return the names of everything that the user's classes define."""
+    theirs = [one for one in kind.__mro__ if one not in (Controller, object)]
+    return list(dict.fromkeys(name for one in theirs for name in vars(one)))
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", "").lower()
+
+
+def _check_names(name: str, kind: type, place: str | None) -> None:
+    """Refuse methods and windows under other names: they would have no effect."""
+    hooks = {_plain(hook): hook for hook in (*REQUIRED, *OPTIONAL)}
+    there = _own(kind)
+    for own in there:
+        hook = hooks.get(_plain(own), own)
+        if hook not in there:
+            what = f"{kind.__name__}.{own} is never called: did you mean {hook}?"
+            raise _error(place, name, what)
+    if kind.window is not Controller.window or {"cwnd", "cwnd_bytes"} & {*there}:  # type: ignore[attr-defined]
+        return
+    members = (inspect.getattr_static(kind, own) for own in there)
+    stored = {
+        step.argval
+        for member in members
+        if isinstance(member, FunctionType)
+        for step in dis.get_instructions(member)
+        if step.opname == "STORE_ATTR"
+    }
+    if "cwnd" in stored and "cwnd_bytes" not in stored:
+        what = f"{kind.__name__} sets cwnd, which has no effect: did you mean cwnd_bytes?"
+        raise _error(place, name, what)
 
 
 def _check_method(name: str, kind: type, method: str, function: FunctionType) -> None:

@@ -35,10 +35,12 @@ def _hint(error: BaseException | None) -> str:
         return ""
     if isinstance(error.obj, Controller) and not hasattr(error.obj, "connection"):
         return "\nthe base class is not set up: begin __init__ with super().__init__(connection)"
-    if not isinstance(error.obj, _engine.ControllerContext | _engine.Connection):
+    if not isinstance(error.obj, Controller | _engine.ControllerContext | _engine.Connection):
         return ""
     has = [name for name in dir(error.obj) if not name.startswith("_")]
-    near = get_close_matches(error.name or "", has, n=1)
+    wanted = error.name or ""
+    # A unit that was left out first: cwnd is cwnd_bytes.
+    near = [name for name in has if name.startswith(f"{wanted}_")] or get_close_matches(wanted, has)
     meant = f"did you mean {near[0]}? " if near else ""
     return f"\n{meant}there are {', '.join(has)}"
 

@@ -14,6 +14,7 @@ import inspect
 import marshal
 import re
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -28,7 +29,7 @@ from incastle.errors import ControllerError, IncastleError
 from incastle.storage.names import no_plain_path, unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
 
 AS_FILE = re.compile(r"(?P<path>.+\.py):(?P<name>[^\W\d]\w*)")
 Answer = tuple[str | None, list[str] | None, str | None, str | None]
@@ -178,9 +179,14 @@ def bind(controllers: Mapping[str, type]) -> dict[str, Bound]:
     """Check classes, and hash their sources.
 
     Raises:
+        TypeError: they are no dictionary.
         ControllerError: one is no class, or lacks a method.
 
     """
+    if not isinstance(controllers, Mapping):
+        raise TypeError(
+            f'classes by name are expected, found {controllers!r}: write {{"mine": Mine}}'
+        )
     return {
         name: Bound(checked(name, kind), _class_hash(kind)) for name, kind in controllers.items()
     }

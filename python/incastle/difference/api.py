@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
@@ -11,42 +11,56 @@ from incastle.errors import ResultError
 from incastle.results import Result
 from incastle.storage.places import CLAIMS, SUMMARY, described
 
-if TYPE_CHECKING:
-    import os
-
 RESULT, REPORT = "a result", "a report"
 WANTED = "a result is what `incastle run` writes, a report what `incastle reproduce` writes"
 
 
 def diff(
-    a: str | os.PathLike[str], b: str | os.PathLike[str], *, verify: bool = True
+    a: Result | str | os.PathLike[str],
+    b: Result | str | os.PathLike[str],
+    *,
+    verify: bool = True,
 ) -> ResultDiff | ReportDiff:
     """Compare two results, or two reports.
 
     Args:
-        a: a directory that `incastle run` or `Result.save` wrote, or `incastle reproduce`.
+        a: a result; or a directory that `incastle run` or `Result.save` wrote, or
+            `incastle reproduce`.
         b: another one of the same kind.
         verify: of results, hold every file against its hash.
 
     Raises:
+        TypeError: one of them is something else.
         ResultError: one of them is neither, or they are not of one kind, or cannot be read.
 
     """
-    first, second = Path(a), Path(b)
+    first, second = _side(a), _side(b)
     kinds = (_kind(first), _kind(second))
     if kinds[0] != kinds[1]:
         raise ResultError(
             f"{first} is {kinds[0]} and {second} is {kinds[1]}: "
             "only two of one kind can be compared"
         )
-    if kinds[0] == RESULT:
-        one, other = (Result.load(place, verify=verify) for place in (first, second))
-        return ResultDiff(one, other, (first, second))
-    return ReportDiff.load(first, second)
+    if isinstance(first, Path) and isinstance(second, Path) and kinds[0] == REPORT:
+        return ReportDiff.load(first, second)
+    one, other = (
+        Result.load(side, verify=verify) if isinstance(side, Path) else side
+        for side in (first, second)
+    )
+    places = (side if isinstance(side, Path) else None for side in (first, second))
+    return ResultDiff(one, other, (next(places), next(places)))
 
 
-def _kind(place: Path) -> str:
-    if (place / SUMMARY).is_file():
+def _side(given: object) -> Result | Path:
+    if isinstance(given, str | os.PathLike):
+        return Path(given)
+    if isinstance(given, Result):
+        return given
+    raise TypeError(f"a result or its directory is expected, found {given!r}")
+
+
+def _kind(place: Result | Path) -> str:
+    if isinstance(place, Result) or (place / SUMMARY).is_file():
         return RESULT
     if (place / CLAIMS).is_file():
         return REPORT

@@ -35,13 +35,13 @@ class ResultDiff:
 
     Attributes:
         a, b: the results.
-        places: where they lie.
+        places: their directories; None of a result in memory.
 
     """
 
     a: Result
     b: Result
-    places: tuple[Path, Path]
+    places: tuple[Path | None, Path | None]
 
     @property
     def same_course(self) -> bool:
@@ -105,13 +105,17 @@ class ResultDiff:
         sides = zip("ab", (self.a, self.b), self.places, strict=True)
         return {
             "kind": "results",
-            **{name: {"directory": str(place), **one.to_summary()} for name, one, place in sides},
+            **{name: _summary(one, place) for name, one, place in sides},
             "same_course": self.same_course,
             "parameters": [one.as_json() for one in self.parameters],
             "totals": [one.as_json() for one in self.totals],
             **{name: getattr(self, name).to_dicts() for name in ("groups", "ports", "curves")},
             "tables_only_in": dict(zip("ab", self.only_in, strict=True)),
         }
+
+
+def _summary(result: Result, place: Path | None) -> dict[str, Any]:
+    return {"directory": None if place is None else str(place), **result.to_summary()}
 
 
 def _groups(result: Result) -> pl.DataFrame:

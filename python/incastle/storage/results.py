@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import shlex
 import tempfile
 from functools import partial
 from pathlib import Path
@@ -117,17 +118,36 @@ def _check_replaceable(directory: Path, *, force: bool) -> None:
         return
     if not force:
         raise ResultError(f"{directory} already exists{_what_it_holds(directory)}")
-    if not (directory / SUMMARY).is_file():
-        why = described(directory)
+    if not _is_ours(directory):
+        why = _described(directory)
         raise ResultError(
             f"{directory} exists and is not a result, so --force leaves it alone"
             + (f": {why}" if why else "")
         )
 
 
+def _described(directory: Path) -> str | None:
+    """Describe what is no result, unless all that is known of it is somebody's summary.json."""
+    return None if (directory / SUMMARY).is_file() else described(directory)
+
+
+def _is_ours(directory: Path) -> bool:
+    """Return whether a directory is a result, maybe damaged: others have a summary.json, too."""
+    if (directory / SUMMARY).is_file() and (directory / SCENARIO).is_file():
+        return True
+    try:
+        _summary(directory / SUMMARY)
+    except (OSError, ValueError):
+        return False
+    return True
+
+
 def _what_it_holds(directory: Path) -> str:
     """Describe why a directory is refused, and the remedy."""
     otherwise = "choose another --out, or --force"
+    if not _is_ours(directory):
+        why = _described(directory)
+        return f" and is not a result{f' ({why})' if why else ''}: choose another --out"
     try:
         files = _summary(directory / SUMMARY)["files"]
     except (OSError, ValueError, KeyError):
@@ -279,7 +299,7 @@ def load(directory: Path, *, verify: bool = True) -> dict[str, Any]:
             return reader(path)
         # For bytes that are no Parquet at all, polars panics, which is no Exception.
         except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException) as no:
-            raise unreadable(path, no) from None
+            raise unreadable(path, no, _again(directory, path)) from None
 
     fields = read(directory / SUMMARY, lambda path: _summary(path, verify=verify))
     hashes: dict[str, str] = fields["files"]
@@ -304,6 +324,16 @@ def load(directory: Path, *, verify: bool = True) -> dict[str, Any]:
         "tables": tables,
         "captures": captures,
     }
+
+
+def _again(directory: Path, broken: Path) -> str:
+    """Name the command that makes a damaged result again, from the scenario in it."""
+    whole = directory / SCENARIO
+    if broken.name in {SUMMARY, SCENARIO} or not whole.is_file():
+        return ""
+    command = "estimate" if (directory / "crossed_links.parquet").is_file() else "run"
+    words = ("incastle", command, str(whole), "--out", str(directory), "--force")
+    return f"`{shlex.join(words)}` makes the result again"
 
 
 def _no_result(directory: Path) -> str:

@@ -115,7 +115,7 @@ def optimize(
     maximize: str | None = None,
     minimize: str | None = None,
     where: str | None = None,
-    trials: int = 40,
+    trials: int = optimization.TRIALS,
     seeds: int | Iterable[int] = 5,
     on: Any = None,  # noqa: ANN401  an address, a cluster or a client
     out: str | os.PathLike[str] | None = None,

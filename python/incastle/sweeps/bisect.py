@@ -99,8 +99,7 @@ class SearchResult:
         columns = self.condition.columns
         lacking = [one for one in columns if all(ends_in(row, one) is None for row in end.rows)]
         if lacking:
-            hint = "; [measure] slowdown = true measures it" if "slowdown" in lacking[0] else ""
-            return f"no run has a value of {lacking[0]} {where}{hint}"
+            return f"no run has a value of {lacking[0]} {where}"
         if self._is_undecided(end):
             return f"{self.condition.text} is undecided {where}: transfers were unfinished"
         return (
@@ -184,6 +183,12 @@ def bisect(
 
     """
     (axis,) = plan.axes
+    if not axis.ascends:
+        found = ", ".join(choice.words for choice in axis.choices)
+        raise IncastleError(
+            f"{axis.key}: a search needs numbers or quantities in ascending order, found {found}; "
+            "`incastle sweep` runs all values"
+        )
     first = check_candidates(plan)
     condition = measures_of(first).condition(where)
     # Along the positions the condition is expected to hold first: from the other end for smallest.

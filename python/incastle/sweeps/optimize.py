@@ -26,7 +26,6 @@ from incastle.errors import IncastleError
 from incastle.sweeps.plan import Cell, Checker, Plan
 from incastle.sweeps.trials import Trials, check_candidates, header_for, measures_of
 from incastle.sweeps.work import Execution, Place, working
-from incastle.units import as_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -35,7 +34,9 @@ if TYPE_CHECKING:
 
     from incastle.sweeps.conditions import Condition
     from incastle.sweeps.sweep import Sweep
-    from incastle.sweeps.values import Axis
+
+TRIALS = 40
+"""Combinations to try, unless told."""
 
 AT_ONCE = 4
 """Proposals before their results are known. Another number would give another search."""
@@ -160,7 +161,7 @@ class Objective:
     measure: str
     maximize: bool
     where: str | None = None
-    trials: int = 40
+    trials: int = TRIALS
 
 
 def optimize(plan: Plan, wanted: Objective, place: Place, execution: Execution) -> Optimum:
@@ -268,13 +269,8 @@ def _places(trial: optuna.Trial, plan: Plan) -> dict[int, int]:
     places = {}
     for number, axis in enumerate(plan.axes):
         last = len(axis.choices) - 1
-        if _ascends(axis):
+        if axis.ascends:
             places[number] = trial.suggest_int(axis.key, 0, last)
         else:
             places[number] = trial.suggest_categorical(axis.key, list(range(last + 1)))
     return places
-
-
-def _ascends(axis: Axis) -> bool:
-    numbers = as_numbers([choice.value for choice in axis.choices])
-    return numbers is not None and sorted(numbers[0]) == numbers[0]

@@ -191,10 +191,10 @@ class Plan:
             if report is not None:
                 report(done)
         checker.complain()
-        self._check_effects(cells)
+        self.check_effects(cells)
         return Checked(self.runs(cells), tuple(checker.warnings.values()))
 
-    def _check_effects(self, cells: Sequence[Cell]) -> None:
+    def check_effects(self, cells: Sequence[Cell]) -> None:
         """Refuse a key whose values all give the same scenario, whatever the others are."""
         for axis in self.axes:
             by_others: dict[tuple[str, ...], set[str]] = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.measures import Column, columns_of, find_column
-from incastle.errors import InternalError, RunError
+from incastle.errors import IncastleError, InternalError, RunError
 from incastle.scenario import as_words
 from incastle.sweeps.conditions import Condition, parse_condition
 from incastle.sweeps.plan import Cell, Checker, Plan, Run
@@ -28,19 +28,36 @@ class Measures:
     """The measures that a scenario has."""
 
     columns: tuple[str, ...]
+    slowdowns: bool
+    """Whether slowdowns are measured."""
 
     def condition(self, text: str) -> Condition:
         """Read a condition on them."""
-        return parse_condition(text, self.columns)
+        found = parse_condition(text, self.columns)
+        for name in found.columns:
+            self._check(name)
+        return found
 
     def column(self, name: str) -> Column:
         """Find one by name."""
-        return find_column(name, self.columns)
+        found = find_column(name, self.columns)
+        self._check(found.name)
+        return found
+
+    def _check(self, column: str) -> None:
+        """Refuse, before anything is run, what no run would have."""
+        if "slowdown" in column.rpartition(".")[2] and not self.slowdowns:
+            raise IncastleError(
+                f"{column} is not measured: under [measure], write slowdown = true "
+                "(--set measure.slowdown=true)"
+            )
 
 
 def measures_of(run: Run) -> Measures:
     """Return the measures of a scenario, from its groups of flows."""
-    return Measures(tuple(columns_of(list(run.scenario().to_dict()["flows"]))))
+    fields = run.scenario().to_dict()
+    slowdowns = bool(fields.get("measure", {}).get("slowdown"))
+    return Measures(tuple(columns_of(list(fields["flows"]))), slowdowns)
 
 
 def check_candidates(plan: Plan) -> Run:
@@ -58,7 +75,10 @@ def check_candidates(plan: Plan) -> Run:
     corners = (tuple(zip(keys, some, strict=True)) for some in itertools.product(*ends))
     cells = [checker.cell(corner) for corner in itertools.islice(corners, CHECKED)]
     checker.complain()
-    return plan.runs([cell for cell in cells if cell is not None])[0]
+    right = [cell for cell in cells if cell is not None]
+    if 2 ** len(plan.axes) <= CHECKED:
+        plan.check_effects(right)
+    return plan.runs(right)[0]
 
 
 def header_for(plan: Plan, first: Run) -> Header:

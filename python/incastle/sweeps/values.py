@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from incastle.errors import IncastleError
-from incastle.scenario import Value, as_words, one_line_toml
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from incastle.scenario import Value, as_words, one_line_toml, plain
+from incastle.units import as_numbers
 
 MAX_IN_A_RANGE = 1_000_000
 """Values of one range: more can only be a slip of the hand."""
@@ -56,6 +54,12 @@ class Axis:
     def kind(self) -> str:
         """The type of this key's column: "integer", "number", "boolean" or "text"."""
         return kind_of(choice.value for choice in self.choices)
+
+    @property
+    def ascends(self) -> bool:
+        """Whether the values are numbers or quantities in ascending order."""
+        numbers = as_numbers([choice.value for choice in self.choices])
+        return numbers is not None and sorted(numbers[0]) == numbers[0]
 
 
 def kind_of(values: Iterable[Value]) -> str:
@@ -121,16 +125,16 @@ def axis_from_values(key: str, values: Iterable[Value] | str) -> Axis:
     """Take the values of a key from Python; a string is read as after `KEY=`.
 
     Raises:
-        IncastleError: there are none, or one is given twice, or is nothing that TOML can write.
+        TypeError: they are no list, or one is nothing that TOML can write.
+        IncastleError: there are none, or one is given twice.
 
     """
     if isinstance(values, str):
         return axis_from_text(key, values)
-    try:
-        choices = tuple(Choice(one_line_toml(value), value) for value in values)
-    except TypeError as error:
-        raise IncastleError(f"{key}: {error}") from None
-    return _distinct(Axis(key, choices))
+    if not isinstance(values, Iterable) or isinstance(values, Mapping | bytes):
+        raise TypeError(f"{key}: a list of values is expected, found {values!r}: [{values!r}]?")
+    of_python = [plain(value, key) for value in values]
+    return _distinct(Axis(key, tuple(Choice(one_line_toml(one), one) for one in of_python)))
 
 
 def _distinct(axis: Axis) -> Axis:
