@@ -6,7 +6,7 @@ In a ```sh block, the lines that begin with `incastle`, `python examples/` or, w
 block is run, or saved if the line above it ends in `NAME.py`:. A ```toml block is saved under the
 name in the line above it. A ```text block shows some lines that the command before it prints, in
 order. Each document has a separate folder. ```console blocks, which show a session with servers,
-are run by `consoles`.
+are run by `consoles`. Arguments are the documents to try; without one all are tried.
 """
 
 from __future__ import annotations
@@ -123,8 +123,11 @@ def try_document(document: str) -> list[str]:
 
 
 def main() -> None:
-    """Try all documents."""
-    failures = [failure for document in DOCUMENTS for failure in try_document(document)]
+    """Try the documents that are named, else all."""
+    named = sys.argv[1:]
+    if others := [one for one in named if one not in DOCUMENTS]:
+        sys.exit(f"error: {', '.join(others)}: there are {', '.join(DOCUMENTS)}")
+    failures = [failure for one in named or DOCUMENTS for failure in try_document(one)]
     sys.exit(1 if failures else 0)
 
 

@@ -6,7 +6,7 @@ import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
@@ -504,3 +504,59 @@ def test_congestion_notifications_and_modes_are_reported() -> None:
     assert "congestion notification" in output("qcn")
     assert "rate limiter: down to" in output("qcn")
     assert "congestion mode begins" in output("dcudp")
+
+
+@pytest.mark.parametrize(
+    ("changes", "failures", "waits", "rto_ms"),
+    [
+        # Ten packets, or the SYN, lost at the switch: no RTT is measured.
+        ({}, cut(10, us=400), "RTO of 1 s pending (initial_rto: no RTT was measured)", 1000),
+        (
+            {"transport.handshake": True},
+            cut(10, us=400),
+            "RTO of 1 s pending (initial_rto: no RTT was measured)",
+            1000,
+        ),
+        # The tail is lost, and again at 10.22264 ms.
+        (
+            {"run.duration": "20 ms"},
+            cut(178, us=20_000),
+            "RTO of 20 ms pending (doubled by the timeout before)",
+            20,
+        ),
+        # The RTO could be longer, as far as the record shows.
+        (
+            {"run.duration": "0.6 ms"},
+            cut(178, us=20_000),
+            "RTO of at least 10 ms pending (min_rto)",
+            10,
+        ),
+    ],
+)
+def test_the_pending_timer_expires_in_a_longer_run(
+    changes: dict[str, Any], failures: str, waits: str, rto_ms: int
+) -> None:
+    text = TEN.replace('initial_rto = "10 ms"\n', "") + failures
+    short = ic.Scenario.from_text(text).with_overrides(changes)
+    why = ic.explain(ic.run(short))
+    assert why.headline.endswith(f"nothing more arrived until the run ended; {waits}")
+    assert why.pending is not None
+    assert why.story[-1].text.startswith(waits)
+    assert why.as_json()["pending"]["rto_s"] == rto_ms / 1000
+    whole = ic.explain(ic.run(short.with_overrides({"run.duration": "2 s"})))
+    assert whole.pending is None
+    assert why.pending.at in [chain.timer.at for chain in whole.chains]
+
+
+def test_a_flow_whose_packets_move_has_no_pending_timer() -> None:
+    scenario = ic.Scenario.from_text(TEN).with_overrides({"run.duration": "120 us"})
+    assert ic.explain(ic.run(scenario)).pending is None
+
+
+def test_run_reports_flows_that_wait_for_the_initial_rto(cli: Cli, folder: Path) -> None:
+    (folder / "ten.toml").write_text(TEN.replace('initial_rto = "10 ms"\n', "") + cut(10, us=400))
+    output = cli("run", "ten.toml", "--out", "ten")
+    assert "1 flow lost every packet sent so far" in output.out
+    assert "its RTO is initial_rto (1 s), not min_rto (10 ms)" in output.out
+    (folder / "ten.toml").write_text(TEN + cut(178))
+    assert "initial_rto" not in cli("run", "ten.toml", "--out", "eleven").out

@@ -5,6 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import polars as pl
+
+import incastle as ic
+from incastle.explanation import api
 from incastle.report import page
 
 if TYPE_CHECKING:
@@ -52,6 +56,43 @@ def test_the_page_has_scenario_figures_tables_and_the_slowest_flows(
     assert "Switch ports, " in text
     assert "retransmission timeout" in text
     assert cli("run", str(scenario), "--out", str(result), "--force").status == 0
+
+
+def test_the_page_names_the_algorithm_and_the_network(
+    cli: Callable[..., Output], tmp_path: Path
+) -> None:
+    scenario = tmp_path / "incast.toml"
+    scenario.write_text(INCAST)
+    for seeds in ("1", "2"):
+        out = tmp_path / seeds
+        assert cli("run", str(scenario), "--seeds", seeds, "--out", str(out)).status == 0
+        output = cli("report", str(out))
+        assert output.status == 0, output.err
+        text = (out / "report.html").read_text(encoding="utf-8")
+        assert "<h1>incast: NewReno, star (senders 12, receivers 1)</h1>" in text
+        # Without samples the queue over time would be its distribution once more.
+        assert text.count("from the time-weighted histogram") == 1
+        assert ("Flow completion times over the seeds" in text) is (seeds == "2")
+        assert ("The slowest flows: seed " in text) is (seeds == "2")
+    scenario.write_text(INCAST.replace("64 KiB", "32 KiB"))
+    assert cli("run", str(scenario), "--out", str(tmp_path / "2" / "seed-3")).status == 0
+    output = cli("report", str(tmp_path / "2"))
+    assert output.status == 2
+    assert "holds results of different scenarios" in output.err
+
+
+def test_flows_before_the_warmup_are_not_the_slowest(
+    cli: Callable[..., Output], tmp_path: Path
+) -> None:
+    scenario, out = tmp_path / "incast.toml", tmp_path / "out"
+    scenario.write_text(INCAST + '[measure]\nwarmup = "1 ms"\n')
+    assert cli("run", str(scenario), "--out", str(out)).status == 0
+    result = ic.Result.load(out)
+    late = set(result.observed.filter(pl.col("kind") != "round")["flow"])
+    assert len(result.observed) < len(result.transfers)
+    why = [ic.explain(result), *map(ic.explain, [result] * len(late), sorted(late))]
+    assert all(one.began_s >= 0.001 for one in why)
+    assert set(api.slowest_flows(result, 12)) == late
 
 
 def test_a_page_has_a_name_of_a_page(cli: Callable[..., Output], tmp_path: Path) -> None:

@@ -121,6 +121,22 @@ def _named(key: str, scenario: Mapping[str, Value]) -> str:
     return str(value) if key == "name" else f"{words(key)} {value}"
 
 
+def summary(scenario: str) -> str:
+    """Name the algorithms and the network: `DCTCP, leaf-spine (leaves 8, spines 2, ...)`."""
+    every = tomllib.loads(scenario)
+    transports = [group["transport"] for group in every.get("flows", {}).values()]
+    named = algorithms(
+        dict.fromkeys(
+            one.get("controller", one["congestion"]) if "congestion" in one else one["kind"]
+            for one in transports
+        )
+    )
+    network = every["network"]
+    counts = [f"{words(key)} {value:,}" for key, value in network.items() if type(value) is int]
+    sizes = f" ({', '.join(counts)})" if counts else ""
+    return ", ".join([*named.values(), f"{network['topology']}{sizes}"])
+
+
 def last(key: str) -> str:
     """Return the end of a key."""
     return key.rpartition(".")[2]

@@ -152,4 +152,5 @@ def _show(result: Result) -> None:
     table = tables.slowdowns(result)
     if table is not None:
         console.print(table)
-    tables.unfinished([result], console)
+    if (note := tables.unfinished_note([result])) is not None:
+        console.print(f"\n{escape(note)}", soft_wrap=True)

@@ -10,6 +10,7 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
+from incastle.analysis import first_rto
 from incastle.analysis.confidence import interval
 from incastle.commands import offered_load, tables
 from incastle.commands.options import (
@@ -238,8 +239,15 @@ def show_run(outcome: Result) -> None:
     console.print(_headline(outcome))
     for table in tables_of(outcome):
         console.print(table)
-    tables.unfinished([outcome], console)
+    for note in notes_of([outcome]):
+        console.print(f"\n{escape(note)}", soft_wrap=True)
     _foreknown([outcome], console)
+
+
+def notes_of(outcomes: Sequence[Result]) -> list[str]:
+    """Describe unfinished transfers, and flows that wait for their initial RTO."""
+    found = (tables.unfinished_note(outcomes), first_rto.note(outcomes))
+    return [note for note in found if note is not None]
 
 
 def tables_of(outcome: Result) -> list[Table]:
@@ -344,10 +352,32 @@ def _switch_ports(outcome: Result) -> pl.DataFrame | None:
 
 
 def show_seeds(results: Sequence[Result]) -> None:
-    """Show runs of one scenario that differ by their seeds.
+    """Show runs of one scenario that differ by their seeds."""
+    console = terminal.output()
+    for table in tables_of_seeds(results):
+        console.print(table)
+    for note in notes_of(results):
+        console.print(f"\n{escape(note)}", soft_wrap=True)
+    _foreknown(results, console)
 
-    Below them the median and the range of each column, and the completion times of all together.
+
+def tables_of_seeds(results: Sequence[Result]) -> list[Table]:
+    """Return the tables of runs that differ by their seeds.
+
+    Of the runs with the median and the range of each column, and of the FCTs of all together.
     """
+    found = (
+        _runs(results),
+        _fairness(results),
+        tables.transfers(*results),
+        tables.slowdowns(*results),
+        tables.by_seed(results),
+    )
+    return [table for table in found if table is not None]
+
+
+def _runs(results: Sequence[Result]) -> Table:
+    """Show each run, and the median, range and mean of each column."""
     from statistics import fmean, median  # noqa: PLC0415  slow to import
 
     counters = ("retransmissions", "timeouts", "marks", "drops")
@@ -367,19 +397,7 @@ def show_seeds(results: Sequence[Result]) -> None:
             style = "bold" if word == "median" else ""
             table.add_row(word, si(most, "B"), *cells, "", style=style)
         table.add_row("95 % interval of mean", *_of_means(columns), "")
-    console = terminal.output()
-    console.print(table)
-    shown_too = (
-        _fairness(results),
-        tables.transfers(*results),
-        tables.slowdowns(*results),
-        tables.by_seed(results),
-    )
-    for more in shown_too:
-        if more is not None:
-            console.print(more)
-    tables.unfinished(results, console)
-    _foreknown(results, console)
+    return table
 
 
 def _of_means(columns: Sequence[Sequence[float]]) -> list[str]:

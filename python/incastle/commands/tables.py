@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import polars as pl
-    from rich.console import Console
     from rich.table import Table
 
     from incastle.results import Result
@@ -158,12 +157,10 @@ def _bounded(row: dict[str, Any], column: str, unit: str) -> str:
     return completions.shown(low, high, unit)
 
 
-def unfinished(outcomes: Sequence[Result], console: Console) -> None:
-    """Report how many transfers are unfinished, or that none counts, with the remedy."""
+def unfinished_note(outcomes: Sequence[Result]) -> str | None:
+    """Describe how many transfers are unfinished, or that none counts, with the remedy."""
     frame = _observed(outcomes)
-    note = _none_began(outcomes) if frame is None else completions.unfinished_note(frame)
-    if note is not None:
-        console.print(f"\n{escape(note)}", soft_wrap=True)
+    return _none_began(outcomes) if frame is None else completions.unfinished_note(frame)
 
 
 def _none_began(outcomes: Sequence[Result]) -> str | None:

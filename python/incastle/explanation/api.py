@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import tomllib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from incastle.errors import ResultError
 from incastle.explanation import path as paths
 from incastle.explanation import rerun, words
 from incastle.explanation.path import PARTS
+from incastle.explanation.pending import Pending, pending
 from incastle.explanation.record import PS_PER_S, Record, picoseconds
 from incastle.explanation.story import story
 from incastle.explanation.timeouts import Chain, Step, chains
@@ -45,6 +47,7 @@ class Explanation:
         chains: what is behind each timeout.
         story: everything in order.
         source: where the record comes from.
+        pending: the retransmission timer that it waited for when the run ended, if known.
 
     """
 
@@ -60,6 +63,7 @@ class Explanation:
     chains: tuple[Chain, ...]
     story: tuple[Step, ...]
     source: Source
+    pending: Pending | None = None
 
     @property
     def record(self) -> Record:
@@ -71,7 +75,7 @@ class Explanation:
         """The largest part, in one line: `10 of 12.1 ms: one retransmission timeout`."""
         by_kind = self.path.by_kind()
         if not by_kind:
-            return "no byte of it ever arrived"
+            return f"no byte of it ever arrived{self._waits}"
         kind, longest = self._greatest(by_kind)
         return f"{_share(longest, self.path.span)}: {self._reason(kind)}"
 
@@ -94,7 +98,11 @@ class Explanation:
         if kind == paths.QUEUE:
             port, at_port = next(iter(self.path.by_port(kind).items()))
             return f"waiting in queues, {words.span(at_port)} of it at {port}"
-        return PARTS[kind]
+        return f"{PARTS[kind]}{self._waits if kind == paths.STALL else ''}"
+
+    @property
+    def _waits(self) -> str:
+        return "" if self.pending is None else f"; {self.pending.short}"
 
     def _trips(self) -> str:
         flights = self.path.flights
@@ -143,6 +151,7 @@ class Explanation:
             "trips": len(self.path.flights),
             "timeouts": [one.as_json() for one in self.chains],
             "story": [one.as_json() for one in self.story],
+            "pending": None if self.pending is None else self.pending.as_json(),
             "rerun": self.source.rerun,
             "digest": self.source.digest,
         }
@@ -248,6 +257,15 @@ def slowest(result: Result) -> int:
     return int(transfers["flow"][0])
 
 
+def longest_s(result: Result) -> float:
+    """Return how long the slowest transfer took, or has lasted; 0 if there is none."""
+    transfers = _by_time(result, pl.col("kind") != "round")
+    if transfers.is_empty():
+        return 0.0
+    began, ended = transfers.row(0, named=True)["started_s"], transfers["completed_s"][0]
+    return float((result.totals["simulated_s"] if ended is None else ended) - began)
+
+
 def slowest_flows(result: Result, count: int) -> list[int]:
     """Return the flows of the slowest transfers, at most `count`, the slowest first."""
     _flows(result)
@@ -256,9 +274,14 @@ def slowest_flows(result: Result, count: int) -> list[int]:
 
 
 def _by_time(result: Result, wanted: pl.Expr) -> pl.DataFrame:
-    """Return some transfers, the slowest first; those not complete have lasted until the end."""
+    """Return some transfers, the slowest first; those not complete have lasted until the end.
+
+    Only those that began in the measured interval count, if there are any.
+    """
+    counted = result.observed.filter(wanted)
+    frame = result.transfers.filter(wanted) if counted.is_empty() else counted
     lasts = pl.col("completed_s").fill_null(result.totals["simulated_s"]) - pl.col("started_s")
-    return result.transfers.filter(wanted).sort(lasts, descending=True, maintain_order=True)
+    return frame.sort(lasts, descending=True, maintain_order=True)
 
 
 def timed_out(result: Result) -> list[int]:
@@ -280,6 +303,9 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
     # The sender of a flow's only transfer goes on until everything is acknowledged.
     until = done if kind in ("response", "step") else last
     steps = [*story(record, begins, until), *_last_byte(path, ends, complete=done_s is not None)]
+    waits = None if done_s is not None else pending(record, _transport(result, row), last)
+    if waits is not None:
+        steps.append(Step(last, waits.text))
     within = (0, last) if all_timeouts else (begins, until)
     return Explanation(
         flow=flow,
@@ -294,7 +320,13 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
         chains=tuple(chains(record, *within)),
         story=tuple(sorted(steps, key=lambda step: step.at)),
         source=source,
+        pending=waits,
     )
+
+
+def _transport(result: Result, row: dict[str, Any]) -> dict[str, Any]:
+    table: dict[str, Any] = tomllib.loads(result.scenario)["flows"][row["group"]]["transport"]
+    return table
 
 
 def _transfer(

@@ -1,8 +1,12 @@
-"""The page: a template filled with the tables of `run`, all plots, and explanations of flows."""
+"""The page: a template filled with tables, figures, and explanations of the slowest flows.
+
+It is about one run, or about the runs of one scenario that differ by their seeds.
+"""
 
 from __future__ import annotations
 
 import base64
+import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
+from incastle.analysis.parameters import summary
 from incastle.errors import IncastleError
 from incastle.explanation import api, words
 from incastle.explanation.path import PARTS
@@ -30,6 +35,8 @@ if TYPE_CHECKING:
 
 FLOWS = 5
 """Flows that are explained."""
+DETAILS = re.compile(r"; | \(\[|: samples ")
+"""What begins the part of a kind's description that is not about its picture."""
 
 
 @dataclass(frozen=True)
@@ -50,28 +57,53 @@ class Drawn:
     source: str
 
 
+@dataclass(frozen=True)
+class Explained:
+    """The slowest flows: of which run, their explanations, or why there are none."""
+
+    run: Result
+    flows: list[Explanation]
+    why_none: str = ""
+
+
 def write(
-    result: Result,
+    runs: Sequence[Result],
     tables: Sequence[Table],
+    notes: Sequence[str],
     progress: Callable[[Progress], object] | None = None,
 ) -> str:
-    """Return the page of a result; its scenario may be run again for the explanations."""
-    explained, unexplained = _explained(result, progress)
+    """Return the page of runs; the scenario may be run again for the explanations.
+
+    Args:
+        runs: one, or several of one scenario with different seeds.
+        tables: those of the terminal.
+        notes: what is to be known of their values.
+        progress: called while it is run again.
+
+    """
     return (
         templates(Path(__file__).parent)
         .get_template("page.html.jinja")
         .render(
-            result=result,
-            simulated=si(float(result.totals["simulated_s"]), "s"),
+            first=runs[0],
+            runs=runs,
+            what=summary(runs[0].scenario),
+            simulated=" to ".join(dict.fromkeys(_simulated(runs))),
+            notes=notes,
             tables=[_table(one) for one in tables],
-            figures=list(_figures(result)),
-            explained=explained,
-            unexplained=unexplained,
+            figures=list(_figures(runs)),
+            explained=_explained(runs, progress),
             parts=_parts,
             began=lambda one: words.instant(picoseconds(one.began_s)),
             at=lambda step: words.instant(step.at),
         )
     )
+
+
+def _simulated(runs: Sequence[Result]) -> list[str]:
+    """Return the shortest and the longest simulated time."""
+    ordered = sorted(float(one.totals["simulated_s"]) for one in runs)
+    return [si(ordered[0], "s"), si(ordered[-1], "s")]
 
 
 def _table(table: Table) -> Shown:
@@ -86,31 +118,33 @@ def _plain(cell: object) -> str:
     return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain.strip()
 
 
-def _figures(result: Result) -> Iterator[Drawn]:
-    """Draw each kind of plot that the result has data for."""
+def _figures(runs: Sequence[Result]) -> Iterator[Drawn]:
+    """Draw each kind of plot that the runs have data for."""
+    without = set() if "queue_samples" in runs[0].tables else {"queue"}  # it would be queue-cdf
     with tempfile.TemporaryDirectory() as folder:
         for name, kind in kinds.KINDS.items():
+            if name in without:
+                continue
             place = Path(folder) / f"{name}.png"
             try:
-                _, source = kinds.draw([result], name, Options(title=""), out=place)
+                _, source = kinds.draw(list(runs), name, Options(title=""), out=place)
             except IncastleError:  # no such table, or nothing in it
                 continue
             image = base64.b64encode(place.read_bytes()).decode()
-            title = kind.description.partition(" ([")[0].partition("; ")[0]
+            title = DETAILS.split(kind.description)[0]
             yield Drawn(title, f"data:image/png;base64,{image}", source)
 
 
-def _explained(
-    result: Result, progress: Callable[[Progress], object] | None
-) -> tuple[list[Explanation], str]:
-    """Explain the slowest flows; where that is impossible, return the reason."""
+def _explained(runs: Sequence[Result], progress: Callable[[Progress], object] | None) -> Explained:
+    """Explain the slowest flows of the run with the slowest; or return why that is impossible."""
+    run = max(runs, key=api.longest_s)
     try:
-        flows = api.slowest_flows(result, FLOWS)
+        flows = api.slowest_flows(run, FLOWS)
         if not flows:
-            return [], "No flow of this run has an end."
-        return api.explain_all(result, flows, progress), ""
+            return Explained(run, [], "No flow of this run has an end.")
+        return Explained(run, api.explain_all(run, flows, progress))
     except IncastleError as error:
-        return [], str(error)
+        return Explained(run, [], str(error))
 
 
 def _parts(one: Explanation) -> list[list[str]]:
