@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from conftest import SMALL
 from incastle.analysis.completions import quantile_of
 from incastle.analysis.parameters import told_apart
 from incastle.analysis.seeds import over_seeds
-from incastle.plotting import options, style
+from incastle.plotting import kinds, options, style
 from incastle.plotting.series import series_of
 
 if TYPE_CHECKING:
@@ -115,26 +116,64 @@ def test_slowdowns_by_size_are_means_of_the_seeds_percentiles(sweep: ic.Sweep) -
     assert 0 < hidden < 12
 
 
-def test_groups_are_drawn_together_only_with_a_word_of_it(cli: Cli, folder: Path) -> None:
+@pytest.fixture(scope="module")
+def mixed() -> ic.Result:
+    """Return a run with two groups of flows, of which one has a single size."""
     incast = """
 [flows.incast]
-workload = "bulk"
-count = 90
-from = "sender:0"
+workload = "random-incast"
+from = "senders"
 to = "receiver"
-size = "20 KB"
+count = 3
+sru = "20 KB"
+load = 0.1
 """
-    mixed = ic.run(ic.Scenario.from_text(POISSON.replace("[measure]", f"{incast}\n[measure]")))
+    return ic.run(ic.Scenario.from_text(POISSON.replace("[measure]", f"{incast}\n[measure]")))
+
+
+def test_each_group_of_flows_has_panels_of_its_own(mixed: ic.Result) -> None:
+    figure = ic.plot.slowdown(mixed, style="ieee")
+    assert [axes.get_title("left") for axes in figure.axes[:2]] == ["web", "incast"]
+    rows = [axes.get_ylabel() for axes in figure.axes[::2]]
+    assert rows == ["median", "95th\npercentile", "99th\npercentile"]
+    assert [len(axes.get_xticks()) for axes in figure.axes[:2]] == [10, 1]
+    assert figure.axes[0].get_ylim() == figure.axes[1].get_ylim()
+    flows = mixed.observed.filter(group="incast", kind="flow")
+    left = flows["fct_s"].null_count()
+    assert [text.get_text() for text in figure.axes[1].texts] == [f"{left}"] * (left > 0)
+    (axes,) = ic.plot.slowdown(mixed, percentiles=("median",), pool=True).axes
+    assert axes.get_title("left") == "median"
+
+
+def test_what_is_measured_of_completion_times_is_named(mixed: ic.Result) -> None:
+    figure = ic.plot.fct(mixed)
+    names = [axes.get_title("left") for axes in figure.axes]
+    assert names == ["web: flows", "incast: flows", "incast: rounds"]
+    assert figure.axes[1].get_xlabel().startswith("completion time")
+    one = ic.plot.fct(mixed, groups="web").axes[0]
+    assert one.get_xlabel().startswith("flow completion time")
+    assert ic.plot.fct(mixed, pool=True).axes[0].get_title("left") == "flows"
+
+
+def test_measures_over_a_key_have_a_panel_for_each_group(mixed: ic.Result) -> None:
+    scenario = ic.Scenario.from_text(mixed.scenario)
+    swept = ic.sweep(scenario, {"flows.web.load": [0.1, 0.2]}, seeds=2)
+    figure = ic.plot.slowdown(swept, by="flows.web.load")
+    assert [axes.get_title("left") for axes in figure.axes[:2]] == ["web", "incast"]
+    assert [axes.get_xlabel() for axes in figure.axes[2:]] == 2 * ["offered load of web"]
+    assert len(ic.plot.slowdown(swept, by="flows.web.load", groups="web").axes) == 2
+    pooled = ic.plot.draw(swept, "slowdown_median", by="flows.web.load", pool=True).axes[0]
+    assert pooled.get_ylabel() == "all groups: median slowdown"
+    (legend,) = figure.legends
+    assert "95 % interval over 2 seeds" in [text.get_text() for text in legend.get_texts()]
+
+
+def test_groups_from_the_command_line(mixed: ic.Result, cli: Cli, folder: Path) -> None:
     mixed.save(folder / "mixed")
-    output = cli("plot", "mixed", "slowdown", "--percentiles", "50", "--out", "all.png")
-    assert "the groups incast, web together: --group NAME draws one" in output.out
-    assert "because many flows have the same size" in output.out
     one = cli("plot", "mixed", "slowdown", "--group", "web", "--bins", "4", "--out", "web.png")
     assert f"{mixed.observed.filter(pl.col('group') == 'web').height:,} flows" in one.out
-    assert "together" not in one.out
-    fct = ic.plot.fct(mixed, groups="web").axes[0]
-    # One curve, of the flows of one group: without a name, as it is alone.
-    assert len([line for line in fct.lines if np.size(line.get_xdata()) > 2]) == 1
+    both = cli("plot", "mixed", "slowdown", "--pool", "--out", "all.png")
+    assert "because many flows have one size: --bins takes sizes, too" in both.out
     wrong = cli("plot", "mixed", "fct", "--group", "wbe")
     assert (wrong.status, "no group 'wbe'" in wrong.err) == (2, True)
 
@@ -175,10 +214,10 @@ def test_results_and_a_sweep_of_the_same_runs_are_the_same_figure(
 def test_a_distribution_ends_at_what_was_completed(sweep: ic.Sweep, ccdf: bool) -> None:
     (axes,) = ic.plot.fct(sweep, ccdf=ccdf).axes
     for line, name in zip(curves(axes).items(), ("dctcp", "new-reno"), strict=True):
-        label, curve = line
+        _, curve = line
         flows = sweep.tables["transfers"].filter(pl.col(KEY) == name)
         left = flows["fct_s"].null_count()
-        assert label.endswith(f"({left:,} of {len(flows):,} unfinished)")
+        assert f"{left:,} of {len(flows):,}" in [text.get_text() for text in axes.texts]
         at, share = (np.asarray(values) for values in (curve.get_xdata(), curve.get_ydata()))
         finite = np.isfinite(at)
         done = (len(flows) - left) / len(flows)
@@ -401,9 +440,15 @@ def test_words_of_the_command_line() -> None:
         (("one", "fct", "--by", "network.senders"), "--set network.senders=VALUES makes one"),
         (("one", "fct", "--by", "size"), "--by size is the axis of slowdown, not of fct"),
         (("one", "fct", "--size", "big"), "expected WIDTHxHEIGHT"),
-        (("one", "queue", "--ccdf"), "ccdf is for fct, not for queue"),
-        (("one", "fct", "--ports", "switch*"), "ports is for queue and queue-cdf and feedback"),
-        (("swept", "goodput", "--by", "network.senders", "--group", "a"), "groups has no effect"),
+        (("one", "queue", "--ccdf"), "--ccdf is for fct, not for queue"),
+        (("one", "fct", "--ports", "switch*"), "--ports is for queue and queue-cdf and feedback"),
+        (("queue", "one"), "the kind comes last: incastle plot one queue"),
+        (("network.senders=2", "swept"), "network.senders=2 comes last"),
+        (("one", "fct", "network.senders=2"), "KEY=VALUE chooses points of a sweep"),
+        (("swept", "goodput", "network.senders=3"), "has no value '3': it has 2, 4"),
+        (("swept", "goodput", "senders=2", "senders=4"), "senders=A,B has both"),
+        (("swept", "goodput", "sender=2"), "'sender' is not a swept key: there are"),
+        (("swept", "goodput", "--by", "network.senders", "--group", "a"), "--group has no effect"),
         (("swept", "slowdown"), "keeps the summary alone"),
     ],
 )
@@ -442,6 +487,66 @@ def test_figures_are_drawn_although_nobody_reads_the_tables(folder: Path, cli: C
             child.stdout.close()  # as `head` does
         assert (folder / "f.png").exists(), words[0]
         (folder / "f.png").unlink()
+
+
+def test_points_of_a_sweep_are_chosen(sweep: ic.Sweep, cli: Cli) -> None:
+    (axes,) = ic.plot.fct(sweep, where={KEY: "new-reno"}).axes
+    assert len(axes.lines) == 1
+    assert len(ic.plot.slowdown([sweep], where={KEY: ["dctcp", "new-reno"]}).axes[0].containers) > 1
+    values = ("--set", "network.senders=2..4", "--set", f"{KEY}=dctcp,cubic")
+    assert cli("sweep", "small.toml", *values, "--out", "swept").status == 0
+    words = ("goodput", "senders=2,4", "--by", KEY)
+    output = cli("plot", "swept", *words, "--out", "a.png")
+    assert (output.status, output.err) == (0, "")
+
+
+def test_more_series_than_can_be_told_apart_are_refused(results: list[ic.Result]) -> None:
+    many = {str(number): results[0] for number in range(9)}
+    with pytest.raises(ic.PlotError, match=r"9 series, and 8 can be told apart: draw fewer"):
+        ic.plot.fct(many)
+    swept = ic.sweep(
+        ic.Scenario.from_text(SMALL), {"network.senders": range(2, 11)}, tables=["transfers"]
+    )
+    with pytest.raises(ic.PlotError, match=r"9 series.* KEY=VALUE after .* as network.senders=2$"):
+        ic.plot.fct(swept)
+    every = results[0].queues["port"].unique().to_list()
+    with pytest.raises(ic.PlotError, match=r"2 series of 5 ports are 10 curves, .*queue-cdf draws"):
+        ic.plot.queue_cdf({"a": results[0], "b": results[1]}, ports=every)
+
+
+@pytest.mark.parametrize("wrong", [["a"], "results/a", 3, {"a": "b"}, {"a": ["b"]}])
+def test_what_is_no_result_is_a_type_error(wrong: object) -> None:
+    with pytest.raises(TypeError, match="a figure is drawn of results, a sweep"):
+        ic.plot.queue(wrong)  # type: ignore[arg-type]
+
+
+def test_the_busiest_port_is_one_for_all_series(results: list[ic.Result]) -> None:
+    def with_queues(result: ic.Result, **means: int) -> ic.Result:
+        queues = pl.DataFrame(
+            {"port": list(means), "packets": list(means.values()), "seconds": 1.0}
+        )
+        return dataclasses.replace(result, tables={**result.tables, "queues": queues})
+
+    a, b = with_queues(results[0], p=10, q=9, r=0), with_queues(results[3], p=1, q=9, r=0)
+    figure, source = kinds.draw([a, b], "queue-cdf")
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == "queue at q (packets)"
+    assert list(curves(axes)) == ["DCTCP", "NewReno"]
+    assert "q has the longest mean queue of all of them" in source
+    (axes,) = ic.plot.queue_cdf([a, b], ports="[pr]").axes
+    assert axes.get_xlabel() == "queue at 2 ports [pr] (packets)"
+    line = curves(axes)["DCTCP"]
+    assert list(np.asarray(line.get_xdata())) == [0, 10]
+    assert list(np.asarray(line.get_ydata())) == pytest.approx([0.5, 1.0])
+
+
+def test_ports_that_are_left_out_are_counted(results: list[ic.Result]) -> None:
+    queues = pl.DataFrame({"port": list("abcdefghijk"), "packets": range(11), "seconds": 1.0})
+    result = dataclasses.replace(results[0], tables={**results[0].tables, "queues": queues})
+    figure, source = kinds.draw(result, "queue-cdf")
+    assert "8 of 10 ports with queues" in source
+    assert "1 idle port is not drawn" in source
+    assert "and 2 more ports" in [text.get_text() for text in figure.legends[0].get_texts()]
 
 
 def test_an_empty_table_says_whose_it_is_and_what_to_do() -> None:

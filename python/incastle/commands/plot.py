@@ -21,6 +21,7 @@ EXAMPLES = (
     "incastle plot results/incast-20-1a2b3c4d queue",
     "incastle plot results/dctcp results/cubic slowdown --style ieee --out slowdown.pdf",
     "incastle plot results/web-by-load slowdown --by flows.web.load",
+    "incastle plot results/web-by-load slowdown flows.web.load=0.5",
     "incastle plot results/dctcp results/cubic fct --ccdf --label DCTCP --label CUBIC",
 )
 
@@ -30,9 +31,9 @@ OF_SEEDS = "seed-*"
 Words = Annotated[
     list[str],
     typer.Argument(
-        metavar="RESULT... KIND",
+        metavar="RESULT... KIND [KEY=VALUE...]",
         help="Directories of results or sweeps, or of the seeds of one run; then the kind of plot "
-        "(see `incastle list plots`), or with --by KEY a measure.",
+        "(see `incastle list plots`), or with --by KEY a measure; then points of a sweep.",
     ),
 ]
 By = Annotated[
@@ -75,6 +76,9 @@ def plot(
         bool, typer.Option("--ccdf", help="Draw the share of flows above each FCT.")
     ] = False,
     group: Groups = None,
+    pool: Annotated[
+        bool, typer.Option("--pool", help="All groups of flows together (slowdown, fct).")
+    ] = False,
     ports: Ports = None,
     label: Labels = None,
     title: Annotated[
@@ -98,14 +102,18 @@ def plot(
     """Draw one figure of one or several results, or of a sweep.
 
     Results that differ in their seeds alone are one curve; the others are named by what differs.
-    Points are means over the seeds, bars their 95 % intervals. What unfinished flows leave open is
-    drawn as a range: a bar without a point, or a band. Several results go to KIND.png in the
-    working folder. The queue is drawn from samples where the scenario records them, else from the
-    time-weighted histogram; the output names the source.
+    Each group of flows has a panel. Points are means over the seeds, thin bars their 95 %
+    intervals. What unfinished flows leave open is drawn as a range: a wide pale bar without a
+    point, or a band. Several results go to KIND.png in the working folder. The queue is drawn from
+    samples where the scenario records them, else from the time-weighted histogram; the output names
+    the source. KEY=VALUE,... draws a sweep at these values alone.
     """
     from incastle.plotting import kinds, options  # noqa: PLC0415  only here
 
-    *places, kind = words
+    first = next((at for at, word in enumerate(words) if _is_condition(word)), len(words))
+    if first == 0:
+        raise IncastleError(f"{words[0]} comes last: incastle plot RESULT KIND {words[0]}")
+    *places, kind = words[:first]
     _check_kind(places, kind, by)
     chosen = options.Options(
         by=by,
@@ -113,10 +121,13 @@ def plot(
         bins=options.bins(bins),
         ccdf=ccdf,
         groups=tuple(group or ()),
+        pool=pool,
         ports=tuple(ports or ()),
         title=title,
         size=None if size is None else options.inches(size),
         style=style,
+        where=_where(words[first:]),
+        typed=True,
     )
     place = out or _default_place(places, kind, by, style)
     drawn = [one for place in places for one in _load(Path(place), verify=not unverified)]
@@ -124,10 +135,30 @@ def plot(
     print(f"{place}, drawn from {source}")
 
 
+def _is_condition(word: str) -> bool:
+    return "=" in word and not Path(word).exists()
+
+
+def _where(words: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Read KEY=VALUE,... of each key."""
+    found = {}
+    for word in words:
+        key, equals, values = word.partition("=")
+        if not (key and equals and values):
+            raise IncastleError(f"{word!r} is not KEY=VALUE: after the kind come points of a sweep")
+        if key in found:
+            raise IncastleError(f"{key} is given twice: {key}=A,B has both")
+        found[key] = tuple(value.strip() for value in values.split(","))
+    return found
+
+
 def _check_kind(places: Sequence[str], kind: str, by: str | None) -> None:
     """Check the kind before results are read: they may be large."""
     from incastle.plotting import kinds  # noqa: PLC0415  only here
 
+    if places and places[0] in kinds.KINDS and not Path(places[0]).exists():
+        results = " ".join([*places[1:], kind])
+        raise IncastleError(f"the kind comes last: incastle plot {results} {places[0]}")
     if not places or (kind not in kinds.KINDS and Path(kind).exists()):
         results = " ".join([*places, kind]) if Path(kind).exists() else "RESULT"
         raise IncastleError(f"incastle plot {results} KIND: the kinds are {', '.join(kinds.KINDS)}")

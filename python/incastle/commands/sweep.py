@@ -188,16 +188,13 @@ def sweep(
 
 def _with_whole_keys(axes: Axes | None, keys: Sequence[str]) -> Axes | None:
     """Return axes with the whole keys of their last parts, `load` for `flows.web.load`."""
+    from incastle.plotting.sweeps import whole_key  # noqa: PLC0415  slow to import
+
     if axes is None:
         return None
-
-    def whole(name: str) -> str:
-        fitting = [key for key in keys if key == name or key.endswith(f".{name}")]
-        return fitting[0] if len(fitting) == 1 else name
-
-    hue = None if axes.hue is None else whole(axes.hue)
-    fixed = {whole(key): value for key, value in axes.fixed.items()}
-    return replace(axes, x=whole(axes.x), hue=hue, fixed=fixed)
+    hue = None if axes.hue is None else whole_key(axes.hue, keys)
+    fixed = {whole_key(key, keys): value for key, value in axes.fixed.items()}
+    return replace(axes, x=whole_key(axes.x, keys), hue=hue, fixed=fixed)
 
 
 def _words(text: str) -> list[str]:

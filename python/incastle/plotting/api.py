@@ -18,12 +18,13 @@ from incastle.plotting import options
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from typing import Unpack
 
     from matplotlib.figure import Figure
 
     from incastle.plotting.series import Drawn
+    from incastle.scenario import Value
 
 __all__ = ["draw", "fct", "queue", "queue_cdf", "slowdown", "total_goodput"]
 
@@ -41,7 +42,9 @@ class Choices(TypedDict, total=False):
     bins: int | Sequence[int]
     ccdf: bool
     groups: str | Sequence[str] | None
+    pool: bool
     ports: str | Sequence[str] | None
+    where: Mapping[str, Value | Sequence[Value]] | None
 
 
 def draw(
@@ -58,7 +61,9 @@ def draw(
     bins: int | Sequence[int] = 10,
     ccdf: bool = False,
     groups: str | Sequence[str] | None = None,
+    pool: bool = False,
     ports: str | Sequence[str] | None = None,
+    where: Mapping[str, Value | Sequence[Value]] | None = None,
 ) -> Figure:
     """Draw a kind of plot.
 
@@ -75,12 +80,17 @@ def draw(
         bins: of slowdowns: how many bins of equal counts, or the bytes at which bins begin.
         ccdf: of FCTs: the share of flows above a time, on a logarithmic axis.
         groups: of slowdowns and FCTs: patterns of groups of flows, such as `search`.
-        ports: of queues: patterns of ports, such as `leaf:*->host:0`.
+        pool: of the same: all groups together, not a panel for each.
+        ports: of queues: patterns of ports, such as `leaf:*->host:0`; in `queue-cdf` the ports of
+            a pattern are one curve.
+        where: of a sweep: values of its keys, one or several: `{"flows.web.load": 0.5}`.
 
     Raises:
-        PlotError: no such kind, style, port or format, or there is nothing to draw.
+        PlotError: no such kind, style, port or format, more than eight series, or there is nothing
+            to draw.
         TableMissing: a result lacks the table; the message has the remedy.
         OSError: the file cannot be written.
+        TypeError: `results` are none.
 
     """
     from incastle.plotting import kinds  # noqa: PLC0415  slow to import: only to draw
@@ -91,10 +101,12 @@ def draw(
         bins=bins if isinstance(bins, int) else tuple(bins),
         ccdf=ccdf,
         groups=options.as_sequence(groups),
+        pool=pool,
         ports=options.as_sequence(ports),
         title=title,
         size=size,
         style=style,
+        where=options.as_words(where or {}),
     )
     place = None if out is None else Path(out)
     figure, _ = kinds.draw(results, kind, chosen, labels=labels, out=place)
@@ -104,8 +116,9 @@ def draw(
 def slowdown(results: Drawn, **choices: Unpack[Choices]) -> Figure:
     """Draw percentiles of slowdowns by flow size, or with `by` over a key of a sweep; see `draw`.
 
-    Points are means over the seeds, bars their 95 % intervals. Hollow points stand for sizes with
-    unfinished flows; a bar without a point is what these leave open, an arrow has no upper bound.
+    Each group of flows has panels of its own. Points are means over the seeds, thin bars their
+    95 % intervals. Hollow points stand for sizes with unfinished flows; a wide pale bar without a
+    point is what these leave open, an arrow has no upper bound.
     """
     return draw(results, "slowdown", **choices)
 
@@ -116,7 +129,7 @@ def fct(results: Drawn, **choices: Unpack[Choices]) -> Figure:
 
 
 def queue(results: Drawn, **choices: Unpack[Choices]) -> Figure:
-    """Draw queues over time; of several series the busiest port of each; see `draw`."""
+    """Draw queues over time; of several series the one busiest port of all; see `draw`."""
     return draw(results, "queue", **choices)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Literal
 
-from incastle.plotting.style import STYLES
+from incastle.plotting.style import STYLES, setting
 from incastle.units import scale_of
 
 if TYPE_CHECKING:
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.container import Container
     from matplotlib.figure import Figure
 
     from incastle.plotting.options import Options
@@ -22,74 +23,114 @@ WIDE = 10
 """Values whose maximum is n times the minimum are drawn on a logarithmic axis."""
 DECADES = 2
 """A logarithmic axis of fewer has ticks between powers of ten."""
-LETTER = 0.5
-"""Width of a letter, as a share of the font's size."""
+HEIGHT = 0.6
+"""Of the axes of a panel, as a share of the panel with its titles and legends."""
+TICKS = 6
+"""On a logarithmic axis, at most."""
+MARK = 6
+"""Width of an entry's picture and margins, in letters."""
 ROW = 1.6
 """Height of a row of a legend, as a multiple of the font's size."""
-MORE = 0.55
-"""Height of a further panel, as a share of the first."""
 
 
-def panels(figure: Figure, count: int, options: Options, *, stacked: bool = False) -> list[Axes]:
-    """Divide a figure: panels side by side, in the column of a paper above each other."""
-    stacked = stacked or STYLES[options.style].is_column
+def is_stacked(options: Options) -> bool:
+    """Return whether panels are above each other: in columns of papers, and in high figures."""
     if options.size is not None:
-        stacked = stacked or options.size[0] < options.size[1]
-    elif stacked:
+        return options.size[0] < options.size[1]
+    return STYLES[options.style].is_column
+
+
+def panels(
+    figure: Figure,
+    options: Options,
+    rows: int,
+    columns: int,
+    widths: Sequence[float] | None = None,
+) -> list[list[Axes]]:
+    """Divide a figure; each row beyond the first makes it higher, unless its size is chosen."""
+    if options.size is None:
         width, height = figure.get_size_inches()
-        figure.set_size_inches(width, height * (1 + MORE * (count - 1)))
-    rows, columns = (count, 1) if stacked else (1, count)
-    grid: Any = figure.subplots(rows, columns, squeeze=False, sharex=True)
-    return list(grid.flat)
+        figure.set_size_inches(width, height + STYLES[options.style].row * (rows - 1))
+    grid: Any = figure.subplots(rows, columns, squeeze=False, sharex="col", width_ratios=widths)
+    return [list(row) for row in grid]
 
 
-def name_once(figure: Figure, grid: Sequence[Axes], x: str, y: str) -> None:
+def in_line(
+    figure: Figure, options: Options, count: int, *, stacked: bool | None = None
+) -> list[Axes]:
+    """Divide a figure into panels in one row, or in one column."""
+    stacked = is_stacked(options) if stacked is None else stacked
+    shape = (count, 1) if stacked else (1, count)
+    return [axes for row in panels(figure, options, *shape) for axes in row]
+
+
+def height_of(axes: Axes) -> float:
+    """Return about how high a panel will be in inches, once all around it is laid out."""
+    figure, place = axes.get_figure(root=True), axes.get_subplotspec()
+    rows = 1 if place is None else place.get_gridspec().nrows
+    return 1.0 if figure is None else HEIGHT * float(figure.get_size_inches()[1]) / rows
+
+
+def name_once(figure: Figure, grid: Sequence[Sequence[Axes]], x: str, y: str) -> None:
     """Name the axes that panels share: once, in the middle."""
-    first = grid[0].get_subplotspec()
-    side_by_side = first is not None and first.get_gridspec().ncols == len(grid)
-    middle = grid if len(grid) % 2 == 0 else grid[len(grid) // 2 :][:1]
-    for axes in middle if side_by_side else grid[-1:]:
+    last = grid[-1]
+    for axes in last if len(last) % 2 == 0 else last[len(last) // 2 :][:1]:
         axes.set_xlabel(x)
-    if side_by_side:
-        grid[0].set_ylabel(y)
+    if len(grid) == 1:
+        grid[0][0].set_ylabel(y)
     else:
         figure.supylabel(y)
 
 
 def legend_outside(
-    figure: Figure, axes: Axes, options: Options, remarks: Mapping[str, Artist] | None = None
+    figure: Figure,
+    axes: Axes,
+    options: Options,
+    remarks: Mapping[str, Artist | Container] | None = None,
 ) -> None:
-    """Name the series, and what else is drawn, in as many columns as fit.
+    """Name the series above the panels, and below what else is drawn; below a title, all there.
 
-    It is above the panels, or below if there is a title. A single series has no entry. Further
-    rows make the figure higher, unless its size is chosen.
+    A single series has no entry. The legend makes the figure higher, unless its size is chosen.
     """
-    import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
-
-    found = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
-    named = {**(found if len(found) > 1 else {}), **(remarks or {})}
-    if named:
-        above: Literal["outside upper center"] = "outside upper center"
-        below: Literal["outside lower center"] = "outside lower center"
-        where = below if figure.get_suptitle() else above
-        ncols = columns(figure, list(named))
-        if options.size is None:
-            width, height = figure.get_size_inches()
-            more = math.ceil(len(named) / ncols) - 1
-            row = ROW * float(mpl.rcParams["legend.fontsize"]) / 72
-            figure.set_size_inches(width, height + more * row)
-        # Legends are filled column by column; these are read row by row.
-        names = [name for column in range(ncols) for name in list(named)[column::ncols]]
-        figure.legend([named[name] for name in names], names, loc=where, ncols=ncols)
+    found: dict[str, Any] = dict(zip(*axes.get_legend_handles_labels()[::-1], strict=True))
+    series = found if len(found) > 1 else {}
+    if figure.get_suptitle():
+        _legend(figure, {**series, **(remarks or {})}, options, "outside lower center")
+    else:
+        _legend(figure, series, options, "outside upper center")
+        _legend(figure, remarks or {}, options, "outside lower center")
 
 
-def columns(figure: Figure, labels: Sequence[str]) -> int:
+def _legend(
+    figure: Figure,
+    named: Mapping[str, Any],
+    options: Options,
+    where: Literal["outside upper center", "outside lower center"],
+) -> None:
+    """Add a legend in as many columns as fit."""
+    if not named:
+        return
+    ncols = columns(figure, list(named), options)
+    if options.size is None:
+        width, height = figure.get_size_inches()
+        # The first row has room in figures of the style's size.
+        more = math.ceil(len(named) / ncols) - (where == "outside upper center")
+        row = ROW * setting("legend.fontsize") / 72
+        figure.set_size_inches(width, height + more * row)
+    # Legends are filled column by column; these are read row by row.
+    names = [name for column in range(ncols) for name in list(named)[column::ncols]]
+    figure.legend([named[name] for name in names], names, loc=where, ncols=ncols)
+
+
+def columns(figure: Figure, labels: Sequence[str], options: Options) -> int:
     """Return how many columns a legend has room for."""
-    import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
-
-    letter = LETTER * float(mpl.rcParams["legend.fontsize"]) / 72
-    widest = (max(map(len, labels)) + 6) * letter
+    widest = (max(map(len, labels)) + MARK) * letter(options, "legend.fontsize")
     return max(1, min(len(labels), int(figure.get_size_inches()[0] / widest)))
+
+
+def letter(options: Options, size: str) -> float:
+    """Return the width of a letter of some size in inches."""
+    return STYLES[options.style].letter * setting(size) / 72
 
 
 def is_wide(values: Sequence[float]) -> bool:
@@ -107,8 +148,8 @@ def logarithmic(axes: Axes, which: Literal["x", "y"], values: Sequence[float]) -
         axes.set_yscale("log")
     axis: Axis = axes.xaxis if which == "x" else axes.yaxis
     few = max(values) < 10**DECADES * min(values)
-    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,)))
-    axis.set_major_formatter("{x:,g}")
+    axis.set_major_locator(LogLocator(subs=(1, 2, 5) if few else (1,), numticks=TICKS))
+    axis.set_major_formatter(lambda x, _: f"{x:,.0f}" if x >= 1 else f"{x:g}")
     axis.set_minor_locator(NullLocator())
 
 

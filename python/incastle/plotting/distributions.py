@@ -8,18 +8,29 @@ it would be a guess.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incastle.analysis import bins
 from incastle.analysis.seeds import over_seeds
+from incastle.errors import PlotError
 from incastle.plotting import intervals
-from incastle.plotting.axes import in_time, is_wide, legend_outside, logarithmic
-from incastle.plotting.series import nothing
-from incastle.plotting.style import SERIES, THIN, line
+from incastle.plotting.axes import (
+    in_line,
+    in_time,
+    is_stacked,
+    is_wide,
+    legend_outside,
+    logarithmic,
+    name_once,
+)
+from incastle.plotting.options import matching
+from incastle.plotting.series import MAX_SERIES, nothing
+from incastle.plotting.style import THIN, line
 from incastle.units import scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     import polars as pl
     from matplotlib.axes import Axes
@@ -28,7 +39,12 @@ if TYPE_CHECKING:
     from incastle.plotting.options import Options
     from incastle.plotting.series import Series
 
-MAX_LINES = len(SERIES)
+OF_KINDS = {
+    "flow": "flow completion time",
+    "response": "response completion time",
+    "round": "request completion time",
+}
+"""What is measured of each kind of transfers, in the words of an axis."""
 SINGLE = 1024
 """Packets up to which the histogram has a bin for each length; then they are powers of two."""
 FLOWS_BEGIN = "a longer run.duration or an earlier [measure] warmup has some"
@@ -36,56 +52,82 @@ NO_QUEUE = "a higher load, or more senders, lets packets wait"
 
 
 def fct(figure: Figure, series: Sequence[Series], options: Options) -> str:
-    """Draw the share of flows completed within a time, or with `ccdf` of those not completed."""
+    """Draw the share of flows completed within a time, or with `ccdf` of those not completed.
+
+    Flows, responses and rounds of each group have a panel of their own.
+    """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    axes = figure.subplots()
-    samples = [(name, frame) for one in series for name, frame in _transfers(one, options)]
-    times = pl.concat([frame["fct_low_s"] for _, frame in samples])
+    every = _transfers(series, options)
+    parts = [of for group in every for of in group.partition_by("kind", maintain_order=True)]
+    grid = in_line(figure, options, len(parts))
+    times = pl.concat([part["fct_low_s"] for part in parts])
     factor, unit = scale_of(times.to_list(), "s")
-    floor = 0.5 / max(len(frame) for _, frame in samples) if options.ccdf else 0.0
-    for place, (name, frame) in enumerate(samples[:MAX_LINES]):
-        left = frame["fct_s"].null_count()
-        label = f"{name} ({left:,} of {len(frame):,} unfinished)" if left else name
-        low, high = (frame[column] / factor for column in ("fct_low_s", "fct_high_s"))
-        share(axes, low, high, floor=floor, label=label or "_", **line(place))
-    _left_out(axes, len(samples))
-    axes.set_xlabel(f"flow completion time ({unit})")
-    axes.set_ylabel("share of flows above" if options.ccdf else "share of flows at or below")
+    for axes, part in zip(grid, parts, strict=True):
+        _fct_panel(axes, part, series, factor, ccdf=options.ccdf)
+        if len(parts) > 1:
+            axes.set_title(_name(part, options))
     values = [value / factor for value in times if value > 0]
     if is_wide(values):
-        logarithmic(axes, "x", values)
-    if options.ccdf:
+        for axes in grid:
+            logarithmic(axes, "x", values)
+    kinds = {part["kind"][0] for part in parts}
+    what = OF_KINDS.get(kinds.pop(), "completion time") if len(kinds) == 1 else "completion time"
+    rows = [[axes] for axes in grid] if is_stacked(options) else [grid]
+    beyond = "share above" if options.ccdf else "share at or below"
+    name_once(figure, rows, f"{what} ({unit})", beyond)
+    left = any(part["fct_s"].null_count() for part in parts)
+    names = " and ".join(dict.fromkeys(f"{part['kind'][0]}s" for part in parts))
+    open_ = intervals.shade(f"left open by unfinished {names} (number of all)") if left else None
+    legend_outside(figure, grid[0], options, open_)
+    return f"transfers.parquet, {len(times):,} {names}"
+
+
+def _name(part: pl.DataFrame, options: Options) -> str:
+    """Name a panel: its group of flows, and what is measured."""
+    kind = f"{part['kind'][0]}s"
+    return kind if options.pool else f"{part['group'][0]}: {kind}"
+
+
+def _fct_panel(
+    axes: Axes, part: pl.DataFrame, series: Sequence[Series], factor: float, *, ccdf: bool
+) -> None:
+    """Draw a curve per series, and how many were unfinished in a corner that curves avoid."""
+    most = max(part.group_by("series").len()["len"])
+    floor = 0.5 / most if ccdf else 0.0
+    rows = 0
+    for place, one in enumerate(series):
+        frame = part.filter(series=place)
+        if frame.is_empty():
+            continue
+        low, high = (frame[column] / factor for column in ("fct_low_s", "fct_high_s"))
+        share(axes, low, high, floor=floor, label=one.label or "_", **line(place))
+        if left := frame["fct_s"].null_count():
+            text = f"{left:,} of {len(frame):,}"
+            intervals.in_corner(axes, text, rows, line(place)["color"], above=ccdf)
+            rows += 1
+    if ccdf:
         axes.set_yscale("log")
         axes.set_ylim(floor, 1.2)
     else:
         axes.set_ylim(0, 1.02)
-    band = any(frame["fct_s"].null_count() for _, frame in samples)
-    legend_outside(
-        figure, axes, options, intervals.shade("left open by unfinished flows") if band else None
-    )
-    return f"transfers.parquet, {sum(len(frame) for _, frame in samples):,} flows"
 
 
-def _transfers(series: Series, options: Options) -> list[tuple[str, pl.DataFrame]]:
-    """Return the transfers of all seeds together, by group if there are several."""
+def _transfers(series: Sequence[Series], options: Options) -> list[pl.DataFrame]:
+    """Return the transfers of all seeds and series together, those of each group of flows."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    for run in series.runs:
-        run.table("transfers")
-    frame = options.of_groups(pl.concat([run.observed for run in series.runs]))
-    if frame.is_empty():
-        raise nothing(
-            series.first, "no finite flow or response began in the measured interval", FLOWS_BEGIN
-        )
-    kinds = frame.partition_by("group", "kind", maintain_order=True)
-    if len(kinds) == 1:
-        return [(series.label, frame)]
-    several = frame["kind"].n_unique() > frame["group"].n_unique()
-    return [
-        (series.named(f"{one['group'][0]} {one['kind'][0]}s" if several else one["group"][0]), one)
-        for one in kinds
-    ]
+    frames = []
+    for number, one in enumerate(series):
+        for run in one.runs:
+            run.table("transfers")
+        frame = pl.concat([run.observed for run in one.runs])
+        if frame.is_empty():
+            raise nothing(
+                one.first, "no finite flow or response began in the measured interval", FLOWS_BEGIN
+            )
+        frames.append(frame.with_columns(series=pl.lit(number)))
+    return options.by_group(pl.concat(frames))
 
 
 def share(axes: Axes, low: pl.Series, high: pl.Series, floor: float = 0.0, **style: Any) -> None:  # noqa: ANN401
@@ -111,16 +153,25 @@ def share(axes: Axes, low: pl.Series, high: pl.Series, floor: float = 0.0, **sty
 
 
 def queue_cdf(figure: Figure, series: Sequence[Series], options: Options) -> str:
-    """Draw the share of time at or below each queue length, of all seeds together."""
+    """Draw the share of time at or below each queue length, of all seeds together.
+
+    The ports that a pattern names are one curve: their time together.
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
     axes = figure.subplots()
-    curves, where = _by_port(series, [_busy(one, options) for one in series], options)
-    for place, (name, rows) in enumerate(curves[:MAX_LINES]):
-        axes.step(*shares_of_time(rows), where="post", label=name or "_", **line(place))
-    _left_out(axes, len(curves))
-    axes.set(xlabel=where, ylabel="share of time at or below", ylim=(0, 1.02))
+    frames = [_histogram(one) for one in series]
+    drawn = _chosen(series, frames, options)
+    if options.ports:
+        drawn = _Ports(dict(_together(pattern, drawn.names) for pattern in options.ports))
+    for place, (name, rows) in enumerate(_curves(series, frames, drawn, options)):
+        sums = rows.group_by("packets").agg(pl.col("seconds").sum()).sort("packets")
+        axes.step(*shares_of_time(sums), where="post", label=name or "_", **line(place))
+    axes.set(xlabel=drawn.axis, ylabel="share of time at or below", ylim=(0, 1.02))
     axes.set_xlim(left=0)
+    _more(axes, drawn)
     legend_outside(figure, axes, options)
-    return "the time-weighted histogram (queues.parquet)"
+    return f"the time-weighted histogram (queues.parquet){drawn.words}"
 
 
 def queue(figure: Figure, series: Sequence[Series], options: Options) -> str:
@@ -130,27 +181,128 @@ def queue(figure: Figure, series: Sequence[Series], options: Options) -> str:
     samples = [one.first.tables.get("queue_samples", pl.DataFrame()) for one in series]
     if any(frame.is_empty() for frame in samples):
         return f"{queue_cdf(figure, series, options)}, as the scenario requests no samples"
-    axes = figure.subplots()
-    busy = [
-        options.of_ports(frame).filter(pl.col("packets").max().over("port") > 0)
-        for frame in samples
-    ]
-    if all(frame.is_empty() for frame in busy):
-        axes.remove()
+    if not any(frame["packets"].max() for frame in samples):
         return f"{queue_cdf(figure, series, options)}, as every sample met an empty queue"
-    ordered = [largest_first(frame, "port", "packets") for frame in busy]
-    curves, where = _by_port(series, ordered, options)
+    axes = figure.subplots()
+    frames = [frame.with_columns(seconds=pl.lit(1.0)) for frame in samples]
+    drawn = _chosen(series, frames, options)
     factor = in_time(axes, max(float(frame["time_s"].max() or 0) for frame in samples))  # type: ignore[arg-type]
-    for place, (name, rows) in enumerate(curves[:MAX_LINES]):
+    for place, (name, rows) in enumerate(_curves(series, frames, drawn, options)):
         times = rows["time_s"] / factor
         axes.plot(times, rows["packets"], label=name or "_", linewidth=THIN, **line(place))
-    _left_out(axes, len(curves))
-    axes.set_ylabel(where)
+    axes.set_ylabel(drawn.axis)
     axes.set_ylim(0, axes.get_ylim()[1] * 1.03)
+    _more(axes, drawn)
     legend_outside(figure, axes, options)
-    idle = samples[0]["port"].n_unique() - busy[0]["port"].n_unique()
-    others = f"; {idle} idle ports are not drawn" if idle and not options.ports else ""
-    return f"samples (queue_samples.parquet){_one_seed(series)}{others}"
+    return f"samples (queue_samples.parquet){_one_seed(series)}{drawn.words}"
+
+
+@dataclass(frozen=True)
+class _Ports:
+    """The ports that are drawn.
+
+    Attributes:
+        names: the ports of each curve by its name.
+        words: about their choice.
+        more: ports with queues that are not drawn.
+
+    """
+
+    names: dict[str, list[str]]
+    words: str = ""
+    more: int = 0
+
+    @property
+    def axis(self) -> str:
+        """What the axis of queues is named: a port that all curves share stands there."""
+        alone = f" at {next(iter(self.names))}" if len(self.names) == 1 else ""
+        return f"queue{alone} (packets)"
+
+
+def _chosen(series: Sequence[Series], frames: Sequence[pl.DataFrame], options: Options) -> _Ports:
+    """Choose the ports that patterns name, else the busiest ones.
+
+    The busiest port has the longest mean queue over all that is drawn: of several series it is
+    drawn alone, the same for all.
+    """
+    there = frames[0]["port"].unique(maintain_order=True).to_list()
+    if options.ports:
+        return _Ports({port: [port] for port in matching("port", options.ports, there)})
+    busy = _busiest_first(series, frames)
+    if not busy:
+        raise nothing(series[0].first, "no packet ever waited at a switch", NO_QUEUE)
+    if len(series) > 1:
+        return _Ports({busy[0]: busy[:1]}, f"; {busy[0]} has the longest mean queue of all of them")
+    words = ""
+    if len(busy) > MAX_SERIES:
+        words += f"; {MAX_SERIES} of {len(busy)} ports with queues, those with the longest mean: "
+        words += f"{options.name('ports')} chooses others"
+    if idle := len(there) - len(busy):
+        words += f"; {idle} idle port{'s are' if idle > 1 else ' is'} not drawn"
+    more = max(0, len(busy) - MAX_SERIES)
+    return _Ports({port: [port] for port in busy[:MAX_SERIES]}, words, more)
+
+
+def _busiest_first(series: Sequence[Series], frames: Sequence[pl.DataFrame]) -> list[str]:
+    """Return the ports that all series have and where packets waited, by their mean queues.
+
+    Means are those of the histograms of all seeds, where these were kept.
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    sampled = set(frames[0]["port"])
+    if all("queues" in run.tables for one in series for run in one.runs):
+        frames = [_histogram(one) for one in series]
+    mean = (pl.col("packets") * pl.col("seconds")).sum() / pl.col("seconds").sum()
+    of_each = pl.concat(frame.group_by("port").agg(mean.alias("mean")) for frame in frames)
+    of_all = of_each.group_by("port").agg(pl.col("mean").mean(), pl.len())
+    busy = of_all.filter(pl.col("len") == len(frames), pl.col("mean") > 0)
+    ordered = busy.sort("mean", "port", descending=[True, False])["port"]
+    return [port for port in ordered if port in sampled]
+
+
+def _histogram(series: Series) -> pl.DataFrame:
+    """Return the histograms of a series' ports, of all its seeds together."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frames = [frame for _, frame in series.table("queues", "only switches have queues")]
+    sums = pl.concat(frames).group_by("port", "packets", maintain_order=True)
+    return sums.agg(pl.col("seconds").sum())
+
+
+def _together(pattern: str, there: Iterable[str]) -> tuple[str, list[str]]:
+    """Return the name and the ports of the curve that a pattern has."""
+    ports = matching("port", (pattern,), [*there])
+    return (ports[0] if len(ports) == 1 else f"{len(ports)} ports {pattern}"), ports
+
+
+def _curves(
+    series: Sequence[Series], frames: Sequence[pl.DataFrame], drawn: _Ports, options: Options
+) -> list[tuple[str, pl.DataFrame]]:
+    """Return the name and rows of each curve.
+
+    Raises:
+        PlotError: they are more than can be told apart, or a series lacks a port.
+
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    count = len(series) * len(drawn.names)
+    if count > MAX_SERIES:
+        raise PlotError(
+            f"{len(series)} series of {len(drawn.names)} ports are {count} curves, and "
+            f"{MAX_SERIES} can be told apart: name fewer ports with {options.name('ports')}; "
+            "queue-cdf draws the ports of a pattern as one curve"
+        )
+    curves = []
+    for one, frame in zip(series, frames, strict=True):
+        for name, ports in drawn.names.items():
+            rows = frame.filter(pl.col("port").is_in(ports))
+            if rows.is_empty():
+                raise nothing(one.first, f"it has no port {name}", "draw it alone")
+            label = one.label if len(drawn.names) == 1 else one.named(name)
+            curves.append((label, rows))
+    return curves
 
 
 def shares_of_time(queue: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
@@ -166,44 +318,6 @@ def shares_of_time(queue: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
         queue.select(upper.cast(pl.Int64)).to_series(),
         queue["seconds"].cum_sum() / queue["seconds"].sum(),
     )
-
-
-def _busy(series: Series, options: Options) -> pl.DataFrame:
-    """Return the histograms of ports whose queue was not always empty, the longest first."""
-    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
-
-    frames = [frame for _, frame in series.table("queues", "only switches have queues")]
-    every = pl.concat(options.of_ports(frame) for frame in frames)
-    sums = every.group_by("port", "packets", maintain_order=True).agg(pl.col("seconds").sum())
-    busy = sums.filter(pl.col("seconds").filter(pl.col("packets") > 0).sum().over("port") > 0)
-    if busy.is_empty():
-        raise nothing(series.first, "no packet ever waited at a switch", NO_QUEUE)
-    mean = (pl.col("packets") * pl.col("seconds")).sum().over("port")
-    return busy.with_columns(mean.alias("weight")).sort(
-        "weight", "port", "packets", descending=[True, False, False]
-    )
-
-
-def _by_port(
-    series: Sequence[Series], frames: Sequence[pl.DataFrame], options: Options
-) -> tuple[list[tuple[str, pl.DataFrame]], str]:
-    """Return the name and rows of each curve, and what the axis of queues is named.
-
-    Of several series only the busiest port is drawn, or as many as can be told apart. A port that
-    all curves share is not named in the legend, but by the axis.
-    """
-    ports = [frame["port"].unique(maintain_order=True).to_list() for frame in frames]
-    if len(series) > 1:
-        most = MAX_LINES // len(series) if options.ports else 1
-        ports = [of[: max(1, most)] for of in ports]
-    shared = {port for of in ports for port in of}
-    alone = f" at {shared.pop()}" if len(shared) == 1 else ""
-    curves = [
-        (one.label if alone else one.named(port), frame.filter(port=port))
-        for one, frame, of in zip(series, frames, ports, strict=True)
-        for port in of
-    ]
-    return curves, f"queue{alone} (packets)"
 
 
 def total_goodput(figure: Figure, series: Sequence[Series], options: Options) -> str:
@@ -251,17 +365,9 @@ def _total(series: Series) -> pl.DataFrame:
     return found.with_columns(time_s=pl.col("bin") * bins.HOST_BIN_S)
 
 
-def largest_first(frame: pl.DataFrame, by: str, column: str) -> pl.DataFrame:
-    """Put the series with the largest total first, among equals the one with the highest peak."""
-    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
-
-    total, peak = (pl.col(column).sum().over(by), pl.col(column).max().over(by))
-    return frame.sort(total, peak, descending=True, maintain_order=True)
-
-
-def _left_out(axes: Axes, count: int) -> None:
-    if count > MAX_LINES:
-        axes.plot([], [], " ", label=f"and {count - MAX_LINES} more")
+def _more(axes: Axes, drawn: _Ports) -> None:
+    if drawn.more:
+        axes.plot([], [], " ", label=f"and {drawn.more} more ports")
 
 
 def _one_seed(series: Sequence[Series]) -> str:

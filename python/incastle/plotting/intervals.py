@@ -1,8 +1,9 @@
 """Points with their intervals: what unfinished transfers leave open, and the spread over seeds.
 
-A point has a marker where its value is one number, hollow where flows of it were unfinished. Where
-only bounds are known, a bar has no marker; an arrow begins at a lower bound without an upper one.
-How many were unfinished stands at the top of the axis, a row per series.
+A thin bar with caps is the 95 % interval of the mean. A point has a marker where its value is one
+number, hollow where flows of it were unfinished. Where only bounds are known, a wide pale bar spans
+them, without a marker; an arrow begins at a lower one without an upper one. How many were
+unfinished stands at the top of the axis, a row per series.
 """
 
 from __future__ import annotations
@@ -10,25 +11,32 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from incastle.plotting.style import GREY
+from incastle.plotting.axes import height_of
+from incastle.plotting.style import GREY, setting
 from incastle.units import DIGITS
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import Container
     from matplotlib.transforms import Transform
 
-OPEN, BOUNDS, ENDLESS = "some flows unfinished", "between bounds", "no upper bound"
-COUNTED = "number of unfinished flows"
-STRETCH = 1.35
-"""An arrow on a logarithmic axis: its end over its beginning."""
+OPEN, COUNTED = "some flows unfinished", "number of unfinished flows"
+BOUNDS, ENDLESS = "between the bounds: unfinished flows", "no upper bound: unfinished flows"
+THIN_BAR, WIDE_BAR, CAP = 0.75, 3.0, 1.1
+"""Widths of the bars of intervals, of what is between bounds, and of caps, in those of lines."""
+PALE: dict[str, Any] = {"alpha": 0.4}
+ARROW = 9.0
+"""Length of an arrow, in widths of lines."""
 ROW = 1.2
 """The height of a row of numbers, in letters of its size."""
+SMALLEST = 0.579
+"""Size of xx-small letters, in matplotlib's terms of the font's size."""
 ALIKE = 0.5 * 10.0 ** (1 - DIGITS)
 """Ends that differ by less of their value are written alike."""
-APART, AT_MOST = 3.5, 8.0
-"""Points between the markers of series that have the same place, in the order of the legend: of
+APART, AT_MOST = 0.9, 2.0
+"""Markers, between the markers of series that have the same place, in the order of the legend: of
 two, and of the first and the last."""
 
 
@@ -36,7 +44,7 @@ def shifted(axes: Axes, place: int, count: int) -> Transform:
     """Return the data's transform, moved aside so that n series do not hide each other."""
     from matplotlib.transforms import ScaledTranslation  # noqa: PLC0415  slow to import
 
-    apart = min(APART, AT_MOST / max(1, count - 1))
+    apart = min(APART, AT_MOST / max(1, count - 1)) * setting("lines.markersize")
     aside = apart * (place - (count - 1) / 2) / 72
     figure = axes.get_figure(root=True)
     if figure is None:
@@ -59,58 +67,87 @@ def _is_open(data: pl.DataFrame) -> pl.Expr:
     return apart | (pl.col("unfinished") > 0) if "unfinished" in data.columns else apart
 
 
-def curve(
-    axes: Axes,
-    data: pl.DataFrame,
-    arrow: float | None,
-    bottom: float = 0.0,
-    **style: Any,  # noqa: ANN401
-) -> None:
-    """Draw points with bars for the 95 % interval of their mean, or for their bounds.
+def curve(axes: Axes, data: pl.DataFrame, bottom: float = 0.0, **style: Any) -> None:  # noqa: ANN401
+    """Draw points with the 95 % interval of their mean, or with their bounds.
 
     Args:
         axes: where to.
         data: x, low, high, mean_from, mean_to (null with one seed) and optionally unfinished, how
             many flows of the point were; sorted by x.
-        arrow: the length of an arrow in units of the axis; none if that is logarithmic.
         bottom: the end of the axis: bars that begin below it begin there.
         style: colour, line style, marker, label, and a transform such as `shifted`.
 
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
-    color = style["color"]
     # What is moved aside, as bars are, has no part in the limits of an axis.
     axes.update_datalim([(x, 0.0) for x in data["x"]], updatey=False)
     axes.autoscale_view(scaley=False)
-    known = is_known()
+    known, endless = is_known(), pl.col("high").is_infinite()
     axes.plot(data["x"], data.select(pl.when(known).then("low").otherwise(math.nan)), **style)
     hollow = data.filter(known & _is_open(data))
     if len(hollow):
         inside = {"mfc": "white", "linestyle": "", "label": "_open", "zorder": 2.5}
         axes.plot(hollow["x"], hollow["low"], **{**style, **inside})
-    bars = data.filter(~known | pl.col("mean_from").is_not_null()).with_columns(
-        begin=pl.coalesce("mean_from", "low").clip(bottom), end=pl.coalesce("mean_to", "high")
+    width = setting("lines.linewidth")
+    same: dict[str, Any] = {"transform": style.get("transform", axes.transData)}
+    # Without an upper bound, the interval is that of the lower bounds' mean.
+    means = data.drop_nulls("mean_from").with_columns(
+        begin=pl.col("mean_from").clip(bottom),
+        end=pl.when(endless).then("low").otherwise("mean_to").clip(bottom),
     )
-    # Without an upper bound, the bar is that of the lower bounds' mean, and an arrow begins there.
-    endless = pl.col("high").is_infinite()
-    bars = bars.with_columns(end=pl.when(endless).then("low").otherwise("end").clip(bottom))
-    errors: dict[str, Any] = {"fmt": "none", "ecolor": color, "elinewidth": 1.0, "capsize": 1.5}
-    errors["transform"] = style.get("transform", axes.transData)
-    if len(bars):
-        height = bars["end"] - bars["begin"]
-        axes.errorbar(bars["x"], bars["begin"], yerr=[0 * height, height], **errors)
-    raised = bars.filter(endless)
+    if len(means):
+        height = means["end"] - means["begin"]
+        thin = {"elinewidth": THIN_BAR * width, "capsize": CAP * width, "ecolor": style["color"]}
+        ends = [0 * height, height]
+        axes.errorbar(means["x"], means["begin"], ends, fmt="none", **thin, **same)
+    pale = {"color": style["color"], **PALE, **same}
+    between = data.filter(~known & ~endless)
+    if len(between):
+        wide: dict[str, Any] = {"lw": WIDE_BAR * width, "capstyle": "projecting", **pale}
+        axes.vlines(between["x"], between["low"].clip(bottom), between["high"], **wide)
+    raised = data.filter(endless)
     if len(raised):
-        reach = raised["end"] * (STRETCH - 1) if arrow is None else arrow
-        axes.errorbar(raised["x"], raised["end"], yerr=reach, lolims=True, **errors)
+        axes.plot(raised["x"], raised["low"].clip(bottom), label="_endless", **_arrow(), **pale)
+
+
+def _arrow(below: float = 0.0) -> dict[str, Any]:
+    """Return the marker of a lower bound without an upper one: a wide arrow that begins there.
+
+    In a legend a share of it is below its place.
+    """
+    from matplotlib.path import Path  # noqa: PLC0415  slow to import
+
+    shape = [(-0.15, 0), (-0.15, 0.6), (-0.3, 0.6), (0, 1), (0.3, 0.6), (0.15, 0.6), (0.15, 0)]
+    outline = [(x, y - below) for x, y in (*shape, shape[0])]
+    # A marker of some size reaches half of it from its origin.
+    size = 2 * max(below, 1 - below) * ARROW * setting("lines.linewidth")
+    return {"marker": Path(outline, closed=True), "ms": size, "mew": 0, "linestyle": ""}
+
+
+def _is_counted(axes: Axes, data: pl.DataFrame) -> bool:
+    """Return whether numbers stand in a panel: those of panels above each other are the same."""
+    place = axes.get_subplotspec()
+    return "unfinished" in data.columns and (place is None or place.is_first_row())
+
+
+def headroom(axes: Axes, data: pl.DataFrame, rows: int) -> float:
+    """Return the share of an axis, at most a half, for what stands above the highest value."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    points = setting("lines.markersize")
+    if data["high"].is_infinite().any():
+        points += ARROW * setting("lines.linewidth")
+    if _is_counted(axes, data) and len(data.filter(pl.col("unfinished") > 0)):
+        points += (1 + ROW * rows) * SMALLEST * setting("font.size")
+    return min(0.5, points / 72 / height_of(axes))
 
 
 def count_unfinished(axes: Axes, data: pl.DataFrame, row: int, color: str) -> None:
     """Write how many flows of each point were unfinished, in a row of its own for each series."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
-    if "unfinished" not in data.columns:
+    if not _is_counted(axes, data):
         return
     for one in data.filter(pl.col("unfinished") > 0).iter_rows(named=True):
         axes.annotate(
@@ -126,7 +163,23 @@ def count_unfinished(axes: Axes, data: pl.DataFrame, row: int, color: str) -> No
         )
 
 
-def remarks(data: pl.DataFrame) -> dict[str, Artist]:
+def in_corner(axes: Axes, text: str, row: int, color: str, *, above: bool) -> None:
+    """Write a number in a row of the upper or lower right corner."""
+    place = (0, -1.0 - ROW * row) if above else (0, 1.0 + ROW * row)
+    axes.annotate(
+        text,
+        (1, 1 if above else 0),
+        xycoords="axes fraction",
+        xytext=place,
+        textcoords=("offset fontsize", "offset fontsize"),
+        size="xx-small",
+        color=color,
+        ha="right",
+        va="center",
+    )
+
+
+def remarks(data: pl.DataFrame) -> dict[str, Artist | Container]:
     """Return what a legend has to say of the points that are drawn, with a picture of each."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
     from matplotlib.lines import Line2D  # noqa: PLC0415
@@ -134,21 +187,37 @@ def remarks(data: pl.DataFrame) -> dict[str, Artist]:
     known = is_known()
     endless = pl.col("high").is_infinite()
     counted = pl.col("unfinished") > 0 if "unfinished" in data.columns else pl.lit(value=False)
-    pictures = {
-        COUNTED: (counted, "$n$"),
-        OPEN: (known & _is_open(data), "o"),
-        BOUNDS: (~known & ~endless, "|"),
-        ENDLESS: (endless, "^"),
+    wide = WIDE_BAR * setting("lines.linewidth")
+    pictures: dict[str, tuple[pl.Expr, dict[str, Any]]] = {
+        COUNTED: (counted, {"marker": "$n$"}),
+        OPEN: (known & _is_open(data), {"marker": "o", "mfc": "white"}),
+        BOUNDS: (~known & ~endless, {"marker": "|", "mew": wide, "ms": 2 * wide, **PALE}),
+        ENDLESS: (endless, {**_arrow(below=0.5), **PALE}),
     }
-    style: dict[str, Any] = {"color": GREY, "linestyle": ""}
-    return {
-        words: Line2D([], [], marker=marker, mfc="white" if words == OPEN else GREY, **style)
-        for words, (which, marker) in pictures.items()
+    found: dict[str, Artist | Container] = {
+        words: Line2D([], [], color=GREY, **{"linestyle": "", **style})
+        for words, (which, style) in pictures.items()
         if len(data.filter(which))
     }
+    seeds = data.drop_nulls("mean_from")["runs"]
+    if len(seeds):
+        found = {f"95 % interval over {max(seeds)} seeds": _capped_bar(), **found}
+    return found
 
 
-def shade(words: str) -> dict[str, Artist]:
+def _capped_bar() -> Container:
+    """Return the picture of an interval."""
+    from matplotlib.collections import LineCollection  # noqa: PLC0415  slow to import
+    from matplotlib.container import ErrorbarContainer  # noqa: PLC0415
+    from matplotlib.lines import Line2D  # noqa: PLC0415
+
+    caps = tuple(Line2D([], [], color=GREY, marker="_", ms=3) for _ in range(2))
+    bar = LineCollection([], colors=[GREY], linewidths=[1.0])
+    parts = (Line2D([], [], linestyle=""), caps, (bar,))
+    return ErrorbarContainer(parts, has_yerr=True)
+
+
+def shade(words: str) -> dict[str, Artist | Container]:
     """Return the same of a band."""
     from matplotlib.patches import Patch  # noqa: PLC0415  slow to import
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
+from incastle.analysis.completions import ends_of
+from incastle.analysis.measures import find_column, groups_of
 from incastle.errors import PlotError
 from incastle.plotting import distributions, results, slowdowns, sweeps
-from incastle.plotting.axes import panels
-from incastle.plotting.options import Options
-from incastle.plotting.series import Cells, series_of
+from incastle.plotting.axes import columns, in_line
+from incastle.plotting.options import Options, matching
+from incastle.plotting.series import Cells, check, series_of
 from incastle.plotting.style import STYLES, canvas, form_of, save, unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from matplotlib.axes import Axes
@@ -56,7 +59,7 @@ def _of_runs(draw: Callable[[Axes, Result, Options], str]) -> Callable[..., str]
     """Draw a panel for the first run of each series, all with the same axes."""
 
     def draw_all(figure: Figure, series: Sequence[Series], options: Options) -> str:
-        grid = panels(figure, len(series), options, stacked=True)
+        grid = in_line(figure, options, len(series), stacked=True)
         sources = []
         for axes, one in zip(grid, series, strict=True):
             sources.append(draw(axes, one.first, options))
@@ -83,7 +86,12 @@ def _name(axes: Axes, title: str, options: Options) -> None:
     if len(handles) == 1:
         title = f"{title}: {labels[0]}" if title else labels[0]
     elif STYLES[options.style].is_column:
-        axes.legend()
+        # Above the panel: within it a legend hides the lines.
+        above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
+        wide = axes.get_figure(root=True)
+        ncols = 1 if wide is None else columns(wide, labels, options)
+        axes.legend(title=title or None, ncols=ncols, **above)
+        return
     else:
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
     if title:
@@ -145,9 +153,11 @@ KINDS = {
 }
 
 
+BY_GROUP = ("slowdown", "fct")
 TAKEN_BY = {
     "ccdf": ("fct",),
-    "groups": ("slowdown", "fct"),
+    "groups": BY_GROUP,
+    "pool": BY_GROUP,
     "ports": ("queue", "queue-cdf", "feedback"),
 }
 """Choices that not all kinds take, and the kinds."""
@@ -195,6 +205,9 @@ def draw(
     _check_effect(kind, options)
     if out is not None:
         form_of(out)  # refused before it is drawn
+    check(drawn)
+    if options.where:
+        drawn = _at_values(drawn, options)
     if options.by not in {None, SIZE}:
         figure = _over_key(drawn, kind, options, labels, out)
         return figure, "the summary of each run (mean of the seeds, 95 % interval, range)"
@@ -210,15 +223,39 @@ def draw(
     return figure, source
 
 
+def _at_values(drawn: Drawn, options: Options) -> Drawn:
+    """Return the sweeps of what is drawn at the chosen values of their keys."""
+    if isinstance(drawn, Cells):
+        return sweeps.at_values(cast("Sweep", drawn), options.where)
+    if (
+        isinstance(drawn, Mapping)
+        or not isinstance(drawn, Sequence)
+        or not all(isinstance(one, Cells) for one in drawn)
+    ):
+        raise PlotError(
+            f"{options.name('where')} chooses points of a sweep: of results, name those to draw"
+        )
+    return [sweeps.at_values(cast("Sweep", one), options.where) for one in drawn]
+
+
 def _check_effect(kind: str, options: Options) -> None:
     """Refuse choices that change nothing in this figure."""
+    over_key = options.by not in {None, SIZE}
     for choice, kinds in TAKEN_BY.items():
         if not getattr(options, choice):
             continue
-        if options.by not in {None, SIZE}:
-            raise PlotError(f"{choice} has no effect over a key ({options.by}): leave it out")
+        name = options.name(choice)
+        if over_key and choice in {"groups", "pool"} and _statistics(kind):
+            continue
+        if over_key:
+            raise PlotError(f"{name} has no effect over a key ({options.by}): leave it out")
         if kind not in kinds:
-            raise PlotError(f"{choice} is for {' and '.join(kinds)}, not for {kind}: leave it out")
+            raise PlotError(f"{name} is for {' and '.join(kinds)}, not for {kind}: leave it out")
+
+
+def _statistics(kind: str) -> bool:
+    """Return whether a kind's measures are of the flows of one group."""
+    return all(measure.startswith(sweeps.POOLED) for measure in MEASURES.get(kind, (kind,)))
 
 
 def _over_key(
@@ -234,24 +271,44 @@ def _over_key(
         PlotError: it is no sweep, or has no such key or measure, or more than two keys.
 
     """
-    key = str(options.by)
     one = drawn[0] if isinstance(drawn, list | tuple) and len(drawn) == 1 else drawn
     if not isinstance(one, Cells):
         raise PlotError(
-            f"--by {key} draws over a key of one sweep, and these are results: `incastle sweep` "
-            f"with --set {key}=VALUES makes one"
+            f"{options.name('by')} {options.by} draws over a key of one sweep, and these are "
+            f"results: `incastle sweep` with --set {options.by}=VALUES makes one"
         )
     sweep = cast("Sweep", one)
+    key = sweeps.whole_key(str(options.by), sweep.header.keys)
     others = [name for name, of in sweep.header.values.items() if len(of) > 1 and name != key]
     if key in sweep.header.keys and len(others) > 1:
+        first = sweep.header.values[others[0]][0]
         raise PlotError(
-            f"{' and '.join(others)} have several values as well: fix one, with `incastle sweep "
-            f"{sweep.place or 'DIR'} --plot 'x={key} y=MEASURE hue={others[0]} {others[1]}=VALUE'`"
+            f"{' and '.join(others)} have several values as well, and one makes the curves: choose "
+            f"a value of the others, as {others[0]}={first} after the kind (in Python where=)"
         )
     hue = others[0] if others else None
     measures = MEASURES.get(kind, (kind,))
-    wanted = [sweeps.Axes(key, measure, hue, {}) for measure in measures]
-    return sweeps.draw_panels(sweep, wanted, options, out, labels)
+    groups = _groups(sweep, measures, options) if _statistics(kind) else [""]
+    rows = [[sweeps.Axes(key, of + one, hue, {}) for of in groups] for one in measures]
+    return sweeps.draw_panels(sweep, rows, options, out, labels)
+
+
+def _groups(sweep: Sweep, measures: Sequence[str], options: Options) -> list[str]:
+    """Return what precedes the names of measures for each group of flows that has values."""
+    columns = sweep.frame.columns
+    there = [
+        group
+        for group in groups_of(columns)
+        if any(sweep.frame[end].count() for one in measures for end in _ends(one, group, columns))
+    ]
+    if options.pool or not there:
+        return [""]
+    return [f"{group}." for group in matching("group", options.groups, there)]
+
+
+def _ends(measure: str, group: str, columns: Sequence[str]) -> tuple[str, str]:
+    """Return the columns of the bounds of a group's measure."""
+    return ends_of(find_column(f"{group}.{measure}", columns).name)
 
 
 def _title(figure: Figure, series: Sequence[Series], options: Options) -> None:

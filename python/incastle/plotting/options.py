@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.completions import QUANTILES, SIZE_CLASSES
 from incastle.errors import PlotError
@@ -14,12 +14,14 @@ from incastle.plotting.style import STYLES, unknown
 from incastle.units import parse
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import polars as pl
 
 MM_PER_INCH = 25.4
 MAX_INCHES = 100
+OPTIONS = {"groups": "--group", "labels": "--label", "where": "KEY=VALUE"}
+"""Choices whose name on the command line is another one."""
 CLASSES = "classes"
 """The name of the size classes of DCTCP's evaluation."""
 
@@ -34,10 +36,13 @@ class Options:
         bins: how many bins of equal counts, or the sizes at which bins begin.
         ccdf: of distributions, draw the share above a value.
         groups: patterns of groups of flows; empty for all.
+        pool: draw all groups of flows together, not a panel for each.
         ports: patterns of ports; empty for all.
         title: None for the default, which columns of papers do not have.
         size: width and height in inches; None for those of the style.
         style: a name of `STYLES`.
+        where: values of swept keys: of a sweep, only these combinations are drawn.
+        typed: whether messages name options of the command line, not arguments.
 
     """
 
@@ -46,10 +51,13 @@ class Options:
     bins: int | tuple[int, ...] = 10
     ccdf: bool = False
     groups: tuple[str, ...] = ()
+    pool: bool = False
     ports: tuple[str, ...] = ()
     title: str | None = None
     size: tuple[float, float] | None = None
     style: str = "screen"
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    typed: bool = False
 
     def __post_init__(self) -> None:
         """Check what has a form of its own; a `PlotError` names what is wrong."""
@@ -64,6 +72,10 @@ class Options:
         if any(low >= high for low, high in pairwise((0, *sizes))):
             raise PlotError(f"sizes of bins ascend from above 0, not {list(sizes)}")
 
+    def name(self, choice: str) -> str:
+        """Name a choice as its user writes it."""
+        return OPTIONS.get(choice, f"--{choice}") if self.typed else choice
+
     def of_ports(self, frame: pl.DataFrame) -> pl.DataFrame:
         """Return the rows of the ports that a pattern names.
 
@@ -71,31 +83,38 @@ class Options:
             PlotError: a pattern names none.
 
         """
-        return _named(frame, "port", self.ports)
+        import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    def of_groups(self, frame: pl.DataFrame) -> pl.DataFrame:
-        """Return the rows of the groups of flows that a pattern names.
+        there = frame["port"].unique(maintain_order=True).to_list()
+        return frame.filter(pl.col("port").is_in(matching("port", self.ports, there)))
+
+    def by_group(self, frame: pl.DataFrame) -> list[pl.DataFrame]:
+        """Return the rows of each group of flows that a pattern names, or of all together.
 
         Raises:
             PlotError: a pattern names none.
 
         """
-        return _named(frame, "group", self.groups)
+        import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+        there = frame["group"].unique(maintain_order=True).to_list()
+        names = matching("group", self.groups, there)
+        if self.pool:
+            return [frame.filter(pl.col("group").is_in(names))]
+        return [frame.filter(group=name) for name in names]
 
 
-def _named(frame: pl.DataFrame, column: str, patterns: Sequence[str]) -> pl.DataFrame:
-    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+def matching(what: str, patterns: Sequence[str], there: Sequence[str]) -> list[str]:
+    """Return the names that a pattern matches, in their order; without patterns all.
 
-    if not patterns:
-        return frame
-    there = frame[column].unique(maintain_order=True).to_list()
-    chosen: list[str] = []
+    Raises:
+        PlotError: a pattern matches none.
+
+    """
     for pattern in patterns:
-        found = [name for name in there if fnmatchcase(name, pattern)]
-        if not found:
-            raise PlotError(unknown(f"no {column} {pattern!r} in the table", pattern, there))
-        chosen += found
-    return frame.filter(pl.col(column).is_in(chosen))
+        if not any(fnmatchcase(name, pattern) for name in there):
+            raise PlotError(unknown(f"no {what} {pattern!r} in the table", pattern, there))
+    return [name for name in there if not patterns or any(fnmatchcase(name, p) for p in patterns)]
 
 
 def percentiles(text: str) -> tuple[str, ...]:
@@ -157,3 +176,15 @@ def as_sequence(value: str | Sequence[str] | None) -> tuple[str, ...]:
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else tuple(value)
+
+
+def as_words(where: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """Return values of keys, one or several of each, as a sweep writes them."""
+
+    def word(value: object) -> str:
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    return {
+        key: tuple(map(word, of)) if isinstance(of, list | tuple) else (word(of),)
+        for key, of in where.items()
+    }

@@ -5,12 +5,14 @@ Results whose scenarios agree are one series. Without labels the parameters that
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from incastle.analysis.parameters import of_series, told_apart
 from incastle.errors import PlotError
+from incastle.plotting.style import SERIES
 
 if TYPE_CHECKING:
     from typing import TypeAlias
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
     Drawn: TypeAlias = (
         "Result | Cells | Sequence[Result | Cells] | Mapping[str, Result | Sequence[Result]]"
     )
+
+
+MAX_SERIES = len(SERIES)
+"""More cannot be told apart by colours, markers and line styles."""
 
 
 @runtime_checkable
@@ -93,9 +99,11 @@ def series_of(
         tables: of which a sweep must have kept one.
 
     Raises:
-        PlotError: there are no results, or not one label for each series.
+        PlotError: there are no results, too many, or not one label for each series.
+        TypeError: what is drawn is none of these.
 
     """
+    check(drawn)
     if isinstance(drawn, Mapping):
         series = [
             Series(label, tuple(of) if isinstance(of, Sequence) else (of,))
@@ -105,6 +113,7 @@ def series_of(
         series = _grouped(drawn, tables)
     if not series:
         raise PlotError("there is nothing to draw: no result is given")
+    check_number(len(series), "series")
     if labels:
         if len(labels) != len(series):
             there = ", ".join(one.label or one.first.name for one in series)
@@ -115,12 +124,50 @@ def series_of(
     return series
 
 
+def check(drawn: object) -> None:
+    """Refuse what is neither results nor sweeps.
+
+    Raises:
+        TypeError: the message has what is taken.
+
+    """
+    whole = list(drawn.values()) if isinstance(drawn, Mapping) else [drawn]
+    parts = [one for of in whole for one in (of if isinstance(of, list | tuple) else [of])]
+    for one in parts:
+        if not (isinstance(one, Cells) or hasattr(one, "over_time")):
+            path = f": ic.Result.load({one!r}) reads a result, ic.Sweep.load a sweep"
+            raise TypeError(
+                f"a figure is drawn of results, a sweep, or results by their labels, not of {one!r}"
+                + (path if isinstance(one, str | os.PathLike) else "")
+            )
+
+
+def check_number(count: int, what: str, cells: Sequence[Mapping[str, Value]] = ()) -> None:
+    """Refuse more curves than can be told apart; choose among these combinations of a sweep.
+
+    Raises:
+        PlotError: the message has how to choose.
+
+    """
+    if count <= MAX_SERIES:
+        return
+    remedy = "draw fewer results"
+    keys = [key for key in (cells[0] if cells else ()) if len({one.get(key) for one in cells}) > 1]
+    if keys:
+        remedy = (
+            "choose points of the sweep, KEY=VALUE after the kind (in Python where={KEY: VALUE}), "
+            f"as {keys[0]}={cells[0][keys[0]]}"
+        )
+    raise PlotError(f"{count} {what}, and {MAX_SERIES} can be told apart: {remedy}")
+
+
 def _grouped(
     drawn: Result | Cells | Sequence[Result | Cells], tables: Sequence[str]
 ) -> list[Series]:
     """Put the runs that differ in their seeds alone together, and name them by what differs."""
     groups: list[tuple[dict[str, Value], list[Result]]] = []
-    for one in drawn if isinstance(drawn, Sequence) else [drawn]:
+    every = drawn if isinstance(drawn, Sequence) else [drawn]
+    for one in every:
         if isinstance(one, Cells):
             groups += one.cells(tables)
             continue
@@ -134,6 +181,8 @@ def _grouped(
             fitting[0].append(one)
         else:
             groups.append((parameters, [one]))
+    swept = groups if all(isinstance(one, Cells) for one in every) else []
+    check_number(len(groups), "series", [values for values, _ in swept])
     if len(groups) == 1:
         return [Series("", tuple(groups[0][1]))]
     names = told_apart([parameters for parameters, _ in groups])

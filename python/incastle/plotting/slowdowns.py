@@ -1,20 +1,28 @@
 """Slowdowns by flow size: percentiles of each bin of sizes, a curve per series, a panel for each.
 
-A percentile is that of each seed, then the mean over the seeds with its 95 % interval. Bins have
-equal counts of the flows of all series together, or begin at given sizes. Rounds have no ideal FCT
-and are left out.
+A percentile is that of each seed, then the mean over the seeds with its 95 % interval. Several
+groups of flows have a column of panels each. Bins have equal counts of the flows of all series
+together, or begin at given sizes. Rounds have no ideal FCT and are left out.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.analysis.completions import QUANTILES, class_name, counts, statistics_of
 from incastle.analysis.completions import SIZE_CLASSES as CLASSES
 from incastle.analysis.seeds import over_seeds
 from incastle.plotting import intervals
-from incastle.plotting.axes import legend_outside, logarithmic, name_once, panels
+from incastle.plotting.axes import (
+    in_line,
+    is_stacked,
+    legend_outside,
+    logarithmic,
+    name_once,
+    panels,
+)
 from incastle.plotting.series import nothing
 from incastle.plotting.style import look
 from incastle.units import between, si
@@ -25,6 +33,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
+    from matplotlib.container import Container
     from matplotlib.figure import Figure
 
     from incastle.plotting.options import Options
@@ -32,7 +41,11 @@ if TYPE_CHECKING:
 
 WORDS = {"median": "median", "p95": "95th percentile", "p99": "99th percentile"}
 WORDS["p99_9"] = "99.9th percentile"
-BELOW = 0.9
+SLOWDOWN = "slowdown (FCT / ideal FCT)"
+BELOW, ROOM = 0.9, 1.2
+"""The ends of an axis, in values."""
+MARGIN = 1.5
+"""Of a column of panels, in bins."""
 EVEN = 1.2
 """Bins whose largest has at most this multiple of the smallest's flows have equal counts."""
 FEW = 100
@@ -40,32 +53,92 @@ FEW = 100
 
 
 def draw(figure: Figure, series: Sequence[Series], options: Options) -> str:
-    """Draw a panel for each percentile; return what it was drawn from."""
-    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+    """Draw a panel for each percentile, and group of flows; return what it was drawn from."""
+    parts = [_Part.of(flows, options) for flows in options.by_group(flows_of(series))]
+    names = options.percentiles
+    several = len(parts) > 1
+    if several:
+        grid = panels(figure, options, len(names), len(parts), [_width(part) for part in parts])
+        columns = [[row[place] for row in grid] for place in range(len(parts))]
+    else:
+        columns = [in_line(figure, options, len(names))]
+        stacked = is_stacked(options)
+        grid = [[axes] for axes in columns[0]] if stacked else [columns[0]]
+    words: dict[str, Artist | Container] = {}
+    for part, column in zip(parts, columns, strict=True):
+        for axes, name in zip(column, names, strict=True):
+            points = part.points(name)
+            words |= intervals.remarks(points)
+            _panel(axes, points, series)
+            axes.set_xticks(range(len(part.axis.texts)), part.axis.texts, rotation=45, ha="right")
+            axes.tick_params(axis="x", pad=1)
+            if not several:
+                axes.set_title(WORDS[name])
+    if several:
+        _name_grid(figure, grid, parts, [WORDS[name] for name in names])
+    else:
+        name_once(figure, grid, parts[0].axis.name, SLOWDOWN)
+    legend_outside(figure, grid[0][0], options, words)
+    return _source([part.flows for part in parts], series, options) + _fewer(parts, options)
 
-    flows = options.of_groups(flows_of(series))
-    starts = _starts(flows["bytes"], options.bins)
-    binned = flows.with_columns(bin=_bin(starts)).sort("bin", maintain_order=True)
-    cells = _by_bin(binned, options.percentiles)
-    axis = _axis(binned, options.bins)
-    grid = panels(figure, len(options.percentiles), options)
-    words: dict[str, Artist] = {}
-    for axes, name in zip(grid, options.percentiles, strict=True):
-        column = f"slowdown_{name}"
-        points = over_seeds(cells, ["series", "bin"], column).join(
-            cells.group_by("series", "bin").agg(pl.col("unfinished").sum()),
-            on=["series", "bin"],
-            maintain_order="left",
+
+def _width(part: _Part) -> float:
+    """Return the relative width of a column of panels: that of its bins and their margins."""
+    return len(part.axis.texts) + MARGIN
+
+
+def _name_grid(
+    figure: Figure, grid: Sequence[Sequence[Axes]], parts: Sequence[_Part], rows: Sequence[str]
+) -> None:
+    """Name the columns by groups and the rows by percentiles; a row has one vertical axis."""
+    for axes, part in zip(grid[0], parts, strict=True):
+        axes.set_title(part.flows["group"][0])
+    for axes, part in zip(grid[-1], parts, strict=True):
+        axes.set_xlabel("flow size, at most" if len(part.axis.texts) > 1 else "flow size")
+    for row, words in zip(grid, rows, strict=True):
+        row[0].set_ylabel(words.replace(" ", "\n"))
+        ends = [axes.get_ylim() for axes in row]
+        low, high = min(low for low, _ in ends), max(high for _, high in ends)
+        for axes in row:
+            logarithmic(axes, "y", [low, high])
+            axes.set_ylim(low, high)
+            axes.label_outer()
+    figure.supylabel(SLOWDOWN)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What has an axis of sizes: the flows of a group, or of all together.
+
+    Attributes:
+        flows: the flows with their bins.
+        cells: a row per series, seed and bin: counts, and each percentile with its ends.
+        axis: the axis of the bins.
+
+    """
+
+    flows: pl.DataFrame
+    cells: pl.DataFrame
+    axis: _Axis
+
+    @classmethod
+    def of(cls, flows: pl.DataFrame, options: Options) -> _Part:
+        """Sort flows into bins."""
+        starts = _starts(flows["bytes"], options.bins)
+        binned = flows.with_columns(bin=_bin(starts)).sort("bin", maintain_order=True)
+        cells = _by_bin(binned, options.percentiles)
+        return cls(binned, cells, _axis(binned, options.bins))
+
+    def points(self, percentile: str) -> pl.DataFrame:
+        """Return a percentile over the seeds, by series and bin."""
+        import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+        keys = ["series", "bin"]
+        unfinished = self.cells.group_by(keys).agg(pl.col("unfinished").sum())
+        points = over_seeds(self.cells, keys, f"slowdown_{percentile}")
+        return points.join(unfinished, on=keys, maintain_order="left").with_columns(
+            x=pl.col("bin").replace_strict(self.axis.places)
         )
-        points = points.with_columns(x=pl.col("bin").replace_strict(axis.places))
-        _panel(axes, points, series)
-        words |= intervals.remarks(points)
-        axes.set_xticks(range(len(axis.texts)), axis.texts, rotation=45, ha="right")
-        axes.tick_params(axis="x", pad=1)
-        axes.set_title(WORDS[name])
-    name_once(figure, grid, axis.name, "slowdown (FCT / ideal FCT)")
-    legend_outside(figure, grid[0], options, words)
-    return _source(binned, series, options) + _pooled(flows, axis, options)
 
 
 def flows_of(series: Sequence[Series]) -> pl.DataFrame:
@@ -162,40 +235,41 @@ def _panel(axes: Axes, points: pl.DataFrame, series: Sequence[Series]) -> None:
         mine = points.filter(pl.col("series") == number).sort("x")
         aside = intervals.shifted(axes, number, len(series))
         style = look(number) | {"transform": aside, "label": one.label or "_"}
-        intervals.curve(axes, mine, None, bottom, **style)
+        intervals.curve(axes, mine, bottom, **style)
         intervals.count_unfinished(axes, mine, number, style["color"])
     ends = ("low", "high", "mean_to")
     finite = [v for end in ends for v in points[end].drop_nulls() if bottom < v < math.inf]
-    logarithmic(axes, "y", [bottom, *finite])
-    # Room for an arrow, and for a row of numbers of each series.
-    room = intervals.STRETCH ** (2 + len(series))
-    axes.set_ylim(bottom, max(bottom, *finite, 1.0) * room)
+    top = max(bottom, *finite, 1.0) * ROOM
+    share = intervals.headroom(axes, points, len(series))
+    top *= (top / bottom) ** (share / (1 - share))
+    logarithmic(axes, "y", [bottom, top])
+    axes.set_ylim(bottom, top)
     axes.set_xlim(-0.6, float(points["x"].max()) + 0.6)  # type: ignore[arg-type]
 
 
-def _pooled(flows: pl.DataFrame, axis: _Axis, options: Options) -> str:
-    """Describe what the bins do not tell apart: groups, and sizes that many flows have."""
-    groups = flows["group"].unique(maintain_order=True).to_list()
-    text = ""
-    if len(groups) > 1:
-        text += f"; the groups {', '.join(groups)} together: --group NAME draws one"
-    if isinstance(options.bins, int) and len(axis.places) < options.bins:
-        text += (
-            f"; {len(axis.places)} bins instead of {options.bins}, because many flows have the "
-            "same size: --bins SIZE,... says where bins begin"
-        )
-    return text
+def _fewer(parts: Sequence[_Part], options: Options) -> str:
+    """Describe where bins are fewer because many flows have one size."""
+    if not isinstance(options.bins, int):
+        return ""
+    return "".join(
+        f"; {part.flows['group'][0]}: {len(part.axis.places)} bins instead of {options.bins}, "
+        f"because many flows have one size: {options.name('bins')} takes sizes, too"
+        for part in parts
+        if 1 < len(part.axis.places) < options.bins
+    )
 
 
-def _source(flows: pl.DataFrame, series: Sequence[Series], options: Options) -> str:
+def _source(parts: Sequence[pl.DataFrame], series: Sequence[Series], options: Options) -> str:
     """Describe the flows, and where a percentile is of few."""
-    unfinished = flows["fct_s"].null_count()
-    text = f"transfers.parquet, {len(flows):,} flows of {len(series)} series"
+    unfinished = sum(flows["fct_s"].null_count() for flows in parts)
+    count = sum(map(len, parts))
+    text = f"transfers.parquet, {count:,} flows of {len(series)} series"
     if unfinished:
         text += f", {unfinished:,} of them unfinished"
-    least = flows.group_by("series", "seed", "bin").len()["len"].min()
+    groups = ("series", "seed", "bin")
+    least = min(size for flows in parts for size in flows.group_by(groups).len()["len"])
     high = [name for name in options.percentiles if QUANTILES[name] >= 1 - 1 / FEW]
-    if high and isinstance(least, int) and least < FEW:
+    if high and least < FEW:
         text += (
             f"; as few as {least} flows of a seed are in a bin, so that the "
             f"{WORDS[high[0]]} is about their maximum: fewer bins, or longer runs, have more"

@@ -61,6 +61,8 @@ class Style:
     Attributes:
         size: width and height in inches.
         font: size of the font in points; titles have one more, legends one less.
+        row: height of a further row of panels in inches.
+        letter: width of a letter, as a share of the font's size.
         form: the format that such figures usually have.
         settings: what else is different there, in matplotlib's terms.
 
@@ -68,6 +70,8 @@ class Style:
 
     size: tuple[float, float]
     font: float
+    row: float = 1.4
+    letter: float = 0.5
     form: str = "png"
     settings: dict[str, Any] = field(default_factory=dict)
 
@@ -87,9 +91,9 @@ _COLUMN = {
 }
 STYLES = {
     "screen": Style((7.2, 4.0), 9),
-    "ieee": Style((3.5, 2.3), 8, "pdf", _COLUMN),
-    "acm": Style((3.33, 2.2), 8, "pdf", _COLUMN),
-    "slides": Style((10.0, 5.6), 16, settings={"lines.linewidth": 2.5, "lines.markersize": 8}),
+    "ieee": Style((3.5, 2.3), 8, 0.85, 0.41, "pdf", _COLUMN),
+    "acm": Style((3.33, 2.2), 8, 0.85, 0.41, "pdf", _COLUMN),
+    "slides": Style((10.0, 5.6), 16, 1.0, settings={"lines.linewidth": 2.5, "lines.markersize": 8}),
 }
 """By the names that --style takes. IEEE's column is 3.5 inches wide, that of ACM 3.33."""
 
@@ -145,6 +149,14 @@ def canvas(style: str = "screen") -> Iterator[Figure]:
     }
     with mpl.rc_context(_SETTINGS | fonts | chosen.settings):  # type: ignore[arg-type]
         yield Figure(figsize=chosen.size)
+
+
+def setting(name: str) -> float:
+    """Return a number of the style that `canvas` has set, in matplotlib's terms."""
+    import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    settings: Any = mpl.rcParams
+    return float(settings[name])
 
 
 def look(place: int) -> dict[str, Any]:

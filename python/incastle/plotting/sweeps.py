@@ -9,19 +9,29 @@ swept key must be fixed: different networks have no common mean.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+import textwrap
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.completions import ends_of
-from incastle.analysis.measures import find_column, measured, shortened, unit_of
+from incastle.analysis.measures import find_column, groups_of, measured, shortened, unit_of
 from incastle.analysis.outcome import in_column
-from incastle.analysis.parameters import CONTROLS, algorithm, last, words
+from incastle.analysis.parameters import CONTROLS, algorithms, last, words
 from incastle.analysis.seeds import over_seeds
 from incastle.errors import IncastleError, PlotError
 from incastle.plotting import intervals
-from incastle.plotting.axes import is_wide, legend_outside, logarithmic, panels
+from incastle.plotting.axes import (
+    height_of,
+    in_line,
+    is_wide,
+    legend_outside,
+    letter,
+    logarithmic,
+    panels,
+)
 from incastle.plotting.options import Options
+from incastle.plotting.series import check_number
 from incastle.plotting.style import STYLES, canvas, form_of, look, save
 from incastle.units import as_written, scale_of
 
@@ -32,6 +42,7 @@ if TYPE_CHECKING:
     import polars as pl
     from matplotlib import axes as mpl_axes
     from matplotlib.artist import Artist
+    from matplotlib.container import Container
     from matplotlib.figure import Figure
 
     from incastle.sweeps.dataset import Header
@@ -43,6 +54,8 @@ KEYS = {
     "congestion": "congestion control",
 }
 """Ends of keys that have longer names on an axis."""
+HUES = ("color", "colour", "c", "group", "line", "series", "z")
+"""Words for `hue` elsewhere."""
 MEASURES = {
     "flow_goodput_mean": "mean goodput of a flow",
     "flow_goodput_min": "goodput of the slowest flow",
@@ -69,15 +82,21 @@ MEASURES = {
 EVEN = 1.05
 """Ratios of neighbours that differ by no more than this are one ratio: the axis is logarithmic."""
 MIN_RATIO = 1.5
-ARROW = 0.06
-"""The length of an arrow, as a share of the axis."""
 ENDS = ("low", "high", "mean_from", "mean_to", "min", "max")
+POOLED = ("completion_", "round_", "slowdown_")
+"""What measures begin with that mix the flows of several groups."""
 LOGARITHMIC = {
     f"{what}_{name}"
     for what in ("completion", "round", "slowdown")
     for name in ("mean", "median", "p99")
 }
 """Measures whose axis may be logarithmic."""
+STRETCH = 1.2
+"""The ends of a logarithmic axis, in values."""
+FEW = 4
+"""Values of a key that have a tick each."""
+MIN_LETTERS = 12
+"""In a line of the name of an axis."""
 ROOM = 1.05
 """The end of an axis that begins at 0, in largest values: curves do not touch the frame."""
 
@@ -123,14 +142,10 @@ class Axes:
             PlotError: reports what is wrong, and what there is.
 
         """
-        for key in (self.x, *([self.hue] if self.hue else []), *self.fixed):
-            if key not in kinds:
-                there = ", ".join(kinds) or "none"
-                raise PlotError(f"{key!r} is not a swept key: there are {there}")
+        for key in (self.x, *([self.hue] if self.hue else [])):
+            _check_key(key, kinds)
         for key, value in self.fixed.items():
-            if value not in kinds[key]:
-                there = ", ".join(kinds[key])
-                raise PlotError(f"{key} has no value {value!r}: it has {there}")
+            check_values(key, [value], kinds)
         for key, values in kinds.items():
             if len(values) > 1 and key not in {self.x, self.hue, *self.fixed}:
                 raise PlotError(
@@ -141,6 +156,52 @@ class Axes:
             return find_column(self.y, columns).name
         except IncastleError as error:
             raise PlotError(str(error)) from None
+
+
+def _check_key(key: str, kinds: Mapping[str, Sequence[str]]) -> None:
+    if key in HUES and key not in kinds:
+        raise PlotError(f"{key}=... is none of x, y and hue: hue=KEY has a curve for each value")
+    if key not in kinds:
+        there = ", ".join(kinds) or "none"
+        raise PlotError(f"{key!r} is not a swept key: there are {there}")
+
+
+def check_values(key: str, wanted: Sequence[str], kinds: Mapping[str, Sequence[str]]) -> None:
+    """Check values of a swept key.
+
+    Raises:
+        PlotError: there is no such key, or it has no such value.
+
+    """
+    _check_key(key, kinds)
+    for value in wanted:
+        if value not in kinds[key]:
+            raise PlotError(f"{key} has no value {value!r}: it has {', '.join(kinds[key])}")
+
+
+def whole_key(name: str, keys: Sequence[str]) -> str:
+    """Return the swept key that ends so, if it is the only one: `load` is `flows.web.load`."""
+    fitting = [key for key in keys if key == name or key.endswith(f".{name}")]
+    return fitting[0] if len(fitting) == 1 else name
+
+
+def at_values(sweep: Sweep, where: Mapping[str, Sequence[str]]) -> Sweep:
+    """Return a sweep's runs at some values of its keys.
+
+    Raises:
+        PlotError: no such key or value; the message has those that there are.
+
+    """
+    header, frame = sweep.header, sweep.frame
+    there = words_of(header)
+    for name, wanted in where.items():
+        key = whole_key(name, header.keys)
+        check_values(key, wanted, there)
+        frame = frame.filter(_texts(frame, key, header).is_in([*wanted]))
+        pairs = zip(header.values[key], there[key], strict=True)
+        values = {**header.values, key: [value for value, word in pairs if word in wanted]}
+        header, there = replace(header, values=values), {**there, key: list(wanted)}
+    return replace(sweep, frame=frame, header=header)
 
 
 def words_of(header: Header) -> dict[str, list[str]]:
@@ -168,17 +229,19 @@ def draw(sweep: Sweep, wanted: Axes, path: Path | None = None) -> Figure:
         OSError: the file cannot be written.
 
     """
-    return draw_panels(sweep, [wanted], Options(), path)
+    return draw_panels(sweep, [[wanted]], Options(), path)
 
 
 def draw_panels(
     sweep: Sweep,
-    measures: Sequence[Axes],
+    rows: Sequence[Sequence[Axes]],
     options: Options,
     path: Path | None = None,
     labels: Sequence[str] | None = None,
 ) -> Figure:
     """Draw a panel for each measure, and write a file if there is a path.
+
+    Rows are measures, columns groups of flows; a single row or column is laid out as fits.
 
     Raises:
         PlotError: the names do not fit the sweep, or the file has none of our suffixes.
@@ -193,26 +256,58 @@ def draw_panels(
             "to draw; the same command with --resume runs what is missing"
         )
     with canvas(options.style) as figure:
-        grid = panels(figure, len(measures), options)
-        remarks: dict[str, Artist] = {}
+        measures = [wanted for row in rows for wanted in row]
+        is_grid = len(rows) > 1 and len(rows[0]) > 1
+        if is_grid:
+            places = panels(figure, options, len(rows), len(rows[0]))
+            grid = [axes for row in places for axes in row]
+        else:
+            grid = in_line(figure, options, len(measures))
+        remarks: dict[str, Artist | Container] = {}
         for axes, wanted in zip(grid, measures, strict=True):
-            column = column_of(sweep, wanted)
-            data = _values(sweep, wanted, column)
-            _curves(axes, data, wanted, column, sweep.header, labels)
-            remarks |= intervals.remarks(data)
-            known = data.filter(data["runs"] > 1).filter(intervals.is_known())
-            if as_written(known[wanted.x].to_list()) is not None and len(known):
-                remarks |= intervals.shade("range of the seeds")
-            if len(grid) == 1 and not STYLES[options.style].is_column:
-                axes.set_title(_title(sweep, wanted, data, options.title))
-            elif options.title and axes is grid[0]:
-                axes.set_title(options.title)
-        for above in grid[:-1]:
-            above.label_outer()
+            remarks |= _panel(axes, sweep, wanted, labels)
+            _shorten(axes, options, names_group=is_grid)
+        if len(grid) == 1 and not STYLES[options.style].is_column:
+            grid[0].set_title(_title(sweep, measures[0], options.title))
+        elif options.title:
+            figure.suptitle(options.title, x=0.01, ha="left")
         legend_outside(figure, grid[0], options, remarks)
         if path is not None:
             save(figure, path)
     return figure
+
+
+def _panel(
+    axes: mpl_axes.Axes, sweep: Sweep, wanted: Axes, labels: Sequence[str] | None
+) -> dict[str, Artist | Container]:
+    """Draw a measure; return what the legend has to say of it."""
+    column = column_of(sweep, wanted)
+    data = _values(sweep, wanted, column)
+    _curves(axes, data, wanted, column, sweep, labels)
+    remarks = intervals.remarks(data)
+    known = data.filter(data["runs"] > 1).filter(intervals.is_known())
+    if as_written(known[wanted.x].to_list()) is not None and len(known):
+        remarks |= intervals.shade("range of the seeds")
+    return remarks
+
+
+def _shorten(axes: mpl_axes.Axes, options: Options, *, names_group: bool) -> None:
+    """Wrap the name of a measure to its panel; in a grid the first row has titles with groups."""
+    place = axes.get_subplotspec()
+    if place is None:
+        return
+    words = axes.get_ylabel()
+    group, colon, measure = words.partition(": ")
+    if names_group and colon:
+        words = measure
+        if place.is_first_row():
+            axes.set_title(group)
+    if not place.is_last_row():
+        axes.set_xlabel("")
+    if names_group and not place.is_first_col():
+        words = ""
+    letters = int(height_of(axes) / letter(options, "font.size"))
+    axes.set_ylabel(textwrap.fill(words, max(letters, MIN_LETTERS)))
 
 
 def _values(sweep: Sweep, wanted: Axes, column: str) -> pl.DataFrame:
@@ -251,13 +346,12 @@ def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
     return pl.Series([written[value] for value in data[key]], dtype=pl.String)
 
 
-def _title(sweep: Sweep, wanted: Axes, data: pl.DataFrame, title: str | None) -> str:
+def _title(sweep: Sweep, wanted: Axes, title: str | None) -> str:
     if title is not None:
         return title
-    seeds = max(data["runs"].to_list())
     fixed = "".join(f", {key} = {value}" for key, value in wanted.fixed.items())
-    of_seeds = f"mean of {seeds} seeds, bars: 95 % interval" if seeds != 1 else "one seed"
-    return f"{sweep.header.name}{fixed}: {of_seeds}"
+    seeds = sweep.frame["seed"].n_unique()
+    return f"{sweep.header.name}{fixed}: " + (f"mean of {seeds} seeds" if seeds > 1 else "one seed")
 
 
 def _curves(
@@ -265,21 +359,26 @@ def _curves(
     data: pl.DataFrame,
     wanted: Axes,
     column: str,
-    header: Header,
+    sweep: Sweep,
     labels: Sequence[str] | None,
 ) -> None:
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
+    header, of_flows = sweep.header, groups_of(sweep.frame.columns)
     hues = None if wanted.hue is None else _texts(data, wanted.hue, header)
-    positions, is_scale = _x_axis(axes, wanted.x, data[wanted.x].to_list(), header.keys)
+    x_name = _key_words(wanted.x, header.keys, of_flows)
+    positions, is_scale = _x_axis(axes, wanted.x, data[wanted.x].to_list(), x_name)
     factor, unit = scale_of([float(value) for value in data["low"]], unit_of(column))
     places = pl.Series("x", positions, pl.Float64)
     drawn = data.with_columns(places, *(pl.col(end) / factor for end in ENDS))
-    bottom, arrow = _y_axis(
-        axes, drawn, is_time=shortened(column).rpartition(".")[2] in LOGARITHMIC
-    )
     groups = pl.Series([""] * len(data)) if hues is None else hues
     values = groups.unique(maintain_order=True).to_list()
+    cells = [{str(wanted.hue): value} for value in values]
+    check_number(len(values), f"values of {wanted.hue}", cells)
+    names = _names(wanted.hue, values)
+    share = intervals.headroom(axes, drawn, len(values))
+    is_time = shortened(column).rpartition(".")[2] in LOGARITHMIC
+    bottom = _y_axis(axes, drawn, share, is_time=is_time)
     for place, group in enumerate(values):
         mine = drawn.filter(groups == group).sort("x")
         style = look(place)
@@ -287,78 +386,83 @@ def _curves(
         closed = mine.select(intervals.is_known()).to_series() & is_scale
         style["linestyle"] = style["linestyle"] if is_scale else ""
         axes.fill_between(mine["x"], mine["min"], mine["max"], where=closed, **shade)
-        style["label"] = labels[place] if labels else _named(wanted.hue, group)
+        style["label"] = labels[place] if labels else names[group]
         style["transform"] = intervals.shifted(axes, place, len(values))
-        intervals.curve(axes, mine, arrow, bottom, **style)
+        intervals.curve(axes, mine, bottom, **style)
         intervals.count_unfinished(axes, mine, place, style["color"])
-    axes.set_ylabel(_measure_words(column, unit))
+    axes.set_ylabel(_measure_words(column, unit, of_flows))
 
 
-def _y_axis(
-    axes: mpl_axes.Axes, data: pl.DataFrame, *, is_time: bool
-) -> tuple[float, float | None]:
-    """Limit the axis of the measure; return its lower end, and the length of an arrow.
+def _y_axis(axes: mpl_axes.Axes, data: pl.DataFrame, share: float, *, is_time: bool) -> float:
+    """Limit the axis of the measure, with a share free at the top; return its lower end.
 
-    Times and slowdowns of different orders of magnitude have a logarithmic axis, without arrows of
-    one length; other measures begin at 0.
+    Times and slowdowns of different orders of magnitude have a logarithmic axis; other measures
+    begin at 0.
     """
-    finite = [v for end in ENDS for v in data[end].drop_nulls() if math.isfinite(v)]
-    lows = data["low"].to_list()
+    finite = [float(v) for end in ENDS for v in data[end].drop_nulls() if math.isfinite(v)]
+    lows: list[float] = data["low"].to_list()
     if is_time and is_wide([*lows, *(v for v in data["high"] if math.isfinite(v))]):
-        bottom = min(lows) / intervals.STRETCH
-        logarithmic(axes, "y", [bottom, max(finite)])
-        axes.set_ylim(bottom, max(finite) * intervals.STRETCH**2)
-        return bottom, None
+        bottom, top = min(lows) / STRETCH, max(finite) * STRETCH
+        top *= (top / bottom) ** (share / (1 - share))
+        logarithmic(axes, "y", [bottom, top])
+        axes.set_ylim(bottom, top)
+        return bottom
     # The room above is a share of the axis, not of the curves' own range: they may lie together,
     # far from 0. No measure is below 0, whatever the interval of its mean.
-    room = ROOM + (2 * ARROW if data["high"].is_infinite().any() else 0)
-    room += ARROW if "unfinished" in data.columns else 0  # for the rows of numbers
-    top = room * max(finite)
+    top = ROOM * max(finite) / (1 - share)
     if min(lows) >= 0:
         axes.set_ylim(0, top or None)
-    return min(0.0, *lows), ARROW * top
+    return min(0.0, *lows)
 
 
-def _named(key: str | None, value: str) -> str:
-    """Return the name of a curve: algorithms have proper names, others the key's last word."""
+def _names(key: str | None, values: Sequence[str]) -> dict[str, str]:
+    """Return the names of curves: algorithms have proper names, others the key's last word."""
     if key is None:
-        return "_"
-    return algorithm(value) if key.endswith(CONTROLS) else f"{words(key)} {value}"
+        return dict.fromkeys(values, "_")
+    if key.endswith(CONTROLS):
+        return algorithms(values)
+    return {value: f"{words(key)} {value}" for value in values}
 
 
-def _key_words(key: str, keys: Sequence[str]) -> str:
-    """Return a key as words, in full where another one ends alike."""
-    alike = [one for one in keys if last(one) == last(key)]
-    return KEYS.get(last(key), words(key)) if len(alike) == 1 else key
+def _key_words(key: str, keys: Sequence[str], groups: Sequence[str]) -> str:
+    """Return a key as words; in full where another ends alike, with its group of several."""
+    if [last(one) for one in keys].count(last(key)) > 1:
+        return key
+    name = KEYS.get(last(key), words(key))
+    of = key.split(".")[1] if key.startswith("flows.") and len(groups) > 1 else ""
+    return f"{name} of {of}" if of else name
 
 
-def _measure_words(column: str, unit: str) -> str:
-    """Return a measure as words with its unit."""
+def _measure_words(column: str, unit: str, groups: Sequence[str]) -> str:
+    """Return a measure as words with its unit, and whose it is where there are several groups."""
     group, _, name = shortened(column).rpartition(".")
     named = MEASURES.get(name, name.replace("_", " "))
-    return (f"{group}: " if group else "") + named + (f" ({unit})" if unit else "")
+    whose = group or ("all groups" if groups and name.startswith(POOLED) else "")
+    return (f"{whose}: " if whose else "") + named + (f" ({unit})" if unit else "")
 
 
 def _x_axis(
-    axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool], keys: Sequence[str]
+    axes: mpl_axes.Axes, key: str, values: Sequence[str | float | bool], name: str
 ) -> tuple[list[float], bool]:
     """Return the place of each value, and whether to scale, as quantities are, or side by side."""
     numbers = as_written(values)
     if numbers is None:
         names = list(dict.fromkeys(_word(value) for value in values))
-        shown = map(algorithm, names) if key.endswith(CONTROLS) else names
-        axes.set_xticks(range(len(names)), list(shown))
+        proper = algorithms(names) if key.endswith(CONTROLS) else {}
+        axes.set_xticks(range(len(names)), [proper.get(one, one) for one in names])
         axes.set_xlim(-0.5, len(names) - 0.5)
-        axes.set_xlabel(_key_words(key, keys))
+        axes.set_xlabel(name)
         return [float(names.index(_word(value))) for value in values], False
     places, unit = numbers
-    name = _key_words(key, keys)
     axes.set_xlabel(f"{name} ({unit})" if unit else name)
     ticks = sorted(set(places))
+    axes.margins(x=0.1)
     if _is_geometric(ticks):
         axes.set_xscale("log")
         axes.set_xticks(ticks, [f"{tick:,g}" for tick in ticks])
         axes.minorticks_off()
+    elif len(ticks) <= FEW:
+        axes.set_xticks(ticks)
     return places, True
 
 
