@@ -1,6 +1,6 @@
 //! A checked scenario, and the stages from its text to it.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use incastle_units::Span;
 use toml::de::DeTable;
@@ -17,10 +17,12 @@ use crate::manual;
 use crate::text::context::{Context, Origin};
 use crate::text::diagnostic::Diagnostic;
 use crate::text::files::{Files, NoFiles};
-use crate::text::node::{Content, Node, Place, entries_from_toml};
+use crate::text::kind;
+use crate::text::node::{Content, Entry, Node, Place, entries_from_toml, quoted};
 use crate::text::overrides;
 use crate::text::repair;
 use crate::text::shorthand;
+use crate::text::synonyms;
 use crate::text::syntax;
 use crate::topology::layout::Layout;
 
@@ -60,12 +62,17 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
         // A recovered tree would only give errors that follow from the first.
         return None;
     }
+    if let (Some(kind), []) = (kind::of_nothing(origin.text), origin.overrides) {
+        cx.error(Place::File(0), "", kind.message).help(kind.help);
+        return None;
+    }
     let mut tree = Node {
         place: Place::File(0),
         content: Content::Table(entries_from_toml(document.get_ref(), &Place::File)),
     };
     overrides::apply(&mut tree, origin.overrides, cx);
     shorthand::expand(&mut tree);
+    rename_tables(&mut tree, cx);
     let Some(mut root) = read_root(&tree, cx) else {
         check_the_rest(&tree, cx);
         return None;
@@ -82,6 +89,38 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
     })
 }
 
+/// Reports tables under other names, and reads them as those that were probably meant. Otherwise these would be missing.
+fn rename_tables(tree: &mut Node, cx: &mut Context<'_>) {
+    static TABLES: OnceLock<Vec<&'static str>> = OnceLock::new();
+    let tables = TABLES.get_or_init(manual::tables);
+    let entries = tree.entries_mut().into_iter().flatten();
+    let mut free = tables.clone();
+    let mut unknown: Vec<&mut Entry> = Vec::new();
+    for entry in entries {
+        if tables.contains(&entry.key.as_str()) {
+            free.retain(|table| *table != entry.key);
+        } else if entry.node.entries().is_some() {
+            unknown.push(entry);
+        }
+    }
+    for entry in unknown {
+        let Some(meant) = synonyms::nearest_key(&entry.key, &free) else {
+            continue;
+        };
+        free.retain(|table| *table != meant);
+        cx.error(
+            entry.place,
+            &entry.key,
+            format!("unknown table {}", quoted(&entry.key)),
+        )
+        .help(format!(
+            "did you mean [{meant}]? the tables are {}",
+            tables.join(", ")
+        ));
+        meant.clone_into(&mut entry.key);
+    }
+}
+
 fn read_root(tree: &Node, cx: &mut Context<'_>) -> Option<Root> {
     let mut tree = tree.clone();
     overrides::inherit(&mut tree);
@@ -91,11 +130,12 @@ fn read_root(tree: &Node, cx: &mut Context<'_>) -> Option<Root> {
 
 /// Checks the rest of a scenario that cannot be read as a whole.
 fn check_the_rest(tree: &Node, cx: &mut Context<'_>) {
-    let Some(rest) = repair::without(tree, &cx.error_keys()) else {
+    let wrong = cx.error_keys();
+    let Some(rest) = repair::without(tree, &wrong) else {
         return;
     };
     let mut inner = Context::new(cx.files);
-    inner.partial = true;
+    inner.removed = wrong;
     if let Some(root) = read_root(&rest, &mut inner) {
         check(&root, &mut inner);
         cx.take_errors(inner);

@@ -11,8 +11,8 @@ use crate::overrides;
 pub struct Context<'a> {
     /// Access to other files of the scenario.
     pub files: &'a dyn Files,
-    /// Whether tables with errors have been removed.
-    pub partial: bool,
+    /// The keys with errors, whose tables have been removed.
+    pub removed: Vec<String>,
     /// The tables of the language that have a key.
     pub tables_with: fn(&str) -> Vec<String>,
     places: BTreeMap<String, Place>,
@@ -59,7 +59,7 @@ impl<'a> Context<'a> {
     pub fn new(files: &'a dyn Files) -> Self {
         Self {
             files,
-            partial: false,
+            removed: Vec::new(),
             tables_with: |_| Vec::new(),
             places: BTreeMap::new(),
             findings: Vec::new(),
@@ -108,6 +108,17 @@ impl<'a> Context<'a> {
     /// A warning at the place where `key` was written.
     pub fn warn_at(&mut self, key: &str, message: impl Into<String>) -> Reported<'_> {
         self.warn(self.place_of(key), key, message)
+    }
+
+    /// Whether tables with errors have been removed.
+    pub fn is_partial(&self) -> bool {
+        !self.removed.is_empty()
+    }
+
+    /// Whether this table at the top had errors: its values are not those that were meant.
+    pub fn is_removed(&self, table: &str) -> bool {
+        let mut removed = self.removed.iter();
+        removed.any(|key| key.split('.').next() == Some(table))
     }
 
     /// The keys at which there are errors.

@@ -5,6 +5,7 @@
 pub mod context;
 pub mod diagnostic;
 pub mod files;
+pub mod kind;
 pub mod node;
 pub mod overrides;
 pub mod repair;

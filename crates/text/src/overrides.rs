@@ -64,12 +64,30 @@ pub fn hint(value: &str) -> Option<String> {
     if value.contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}']) {
         return Some("quotes are straight: \" or '".to_owned());
     }
+    if is_range(value) {
+        return Some(
+            "several values are for `incastle sweep`: a range is written 1..10, other values 1,2,4"
+                .to_owned(),
+        );
+    }
     let is_list = value.contains(',') && !value.contains(['"', '\'', '{', '(']);
     is_list.then(|| {
         "several values are for `incastle sweep`, each in turn; one list is written \
          [\"a\", \"b\"]"
             .to_owned()
     })
+}
+
+/// Several whole numbers as shells and other programs write them: `1-10`, `1:10:2`, `1..10`, `1 2 4`.
+fn is_range(value: &str) -> bool {
+    let separators = |c: char| matches!(c, '-' | ':' | '.' | ' ');
+    let mut numbers = value
+        .trim()
+        .split(separators)
+        .filter(|part| !part.is_empty());
+    let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
+    let is_decimal = value.matches('.').count() == 1;
+    !is_decimal && numbers.clone().count() > 1 && numbers.all(is_number)
 }
 
 /// A TOML value, or else the string itself.

@@ -44,6 +44,8 @@ fn hosts_alone(entries: &[Entry], name: &str, keys: &[String]) -> Option<Entry> 
     }
     let place = group.place;
     members.push(text("workload", "bulk", place));
+    // Datagrams have an end.
+    members.push(text("size", "1 B", place));
     Some(group)
 }
 

@@ -12,7 +12,7 @@ const VALUES: &str = "== values of ";
 const ABSENT: &str = "== not modelled";
 
 /// The end of a help about something that is not modelled.
-pub const NOT_MODELLED: &str = "docs/scenario-reference.md lists what is not modelled";
+pub const NOT_MODELLED: &str = "docs/modelled.md lists what is modelled";
 
 /// One line: the valid words, or what else to write, and the other words for it.
 pub type Line = (&'static str, &'static str);
@@ -71,6 +71,21 @@ fn has(words: &str, found: &str) -> bool {
     listed(words).any(|word| fold(word) == found)
 }
 
+/// The folded name of a type of another simulator without the parts that all of its kind have: `ns3::TcpDctcp`,
+/// `ns3::RedQueueDisc`, `Queue/DropTail`, `Agent/TCP/Newreno`, Linux's `tcp_cubic`.
+fn type_name(found: &str) -> String {
+    let last = found.rsplit([':', '/']).next().unwrap_or(found);
+    let mut name = fold(last);
+    for ending in ["queuedisc", "queue", "socketfactory", "application"] {
+        name.truncate(name.strip_suffix(ending).map_or(name.len(), str::len));
+    }
+    match name.strip_prefix("tcp") {
+        Some(rest) if !rest.is_empty() => rest.to_owned(),
+        _ if name.is_empty() => fold(found),
+        _ => name,
+    }
+}
+
 /// The valid key for the other word `found`, if there is one in `valid`.
 pub fn valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
     let found = fold(found);
@@ -93,12 +108,7 @@ fn valid_among(keys: &'static str, valid: &[&str]) -> Option<&'static str> {
 
 /// The value for the other word `found` of a key with these valid words: in quotes, or what else to write.
 pub fn value(found: &str, valid: &[&str]) -> Option<String> {
-    let found = fold(found);
-    let found = match found.strip_prefix("tcp") {
-        // ns-3 and ns-2 write TcpCubic, Linux tcp_cubic.
-        Some(rest) if !rest.is_empty() => rest.to_owned(),
-        _ => found,
-    };
+    let found = type_name(found);
     if let Some(word) = valid.iter().find(|word| fold(word) == found) {
         return Some(format!("\"{word}\""));
     }
@@ -109,9 +119,8 @@ pub fn value(found: &str, valid: &[&str]) -> Option<String> {
 
 /// The name of a thing that is not modelled, if `found` is one of its words.
 pub fn absent(found: &str) -> Option<&'static str> {
-    let found = fold(found);
-    let found = found.strip_prefix("tcp").unwrap_or(&found);
-    let (name, _) = not_modelled().find(|(_, words)| has(words, found))?;
+    let found = type_name(found);
+    let (name, _) = not_modelled().find(|(_, words)| has(words, &found))?;
     Some(name)
 }
 
@@ -137,6 +146,11 @@ mod tests {
             Some("readings.control_law")
         );
         assert_eq!(valid_key("size", &["size"]), None);
+        assert_eq!(
+            valid_key("stop_time", &["duration", "stop"]),
+            Some("duration")
+        );
+        assert_eq!(valid_key("stop_time", &["start", "stop"]), Some("stop"));
         assert_eq!(nearest_key("bandwith", &["rate", "delay"]), Some("rate"));
     }
 
@@ -151,6 +165,23 @@ mod tests {
             Some("[transport] kind = \"udp\"")
         );
         assert_eq!(value_of("cubik"), None);
+        assert_eq!(value_of("ns3::TcpCubic").as_deref(), Some("\"cubic\""));
+        assert_eq!(
+            value_of("Agent/TCP/Newreno").as_deref(),
+            Some("\"new-reno\"")
+        );
+        let queues = ["drop-tail", "red", "threshold"];
+        for (found, valid) in [
+            ("ns3::RedQueueDisc", "\"red\""),
+            ("ns3::PfifoFastQueueDisc", "\"drop-tail\""),
+            ("Queue/DropTail", "\"drop-tail\""),
+            ("DropTailQueue", "\"drop-tail\""),
+        ] {
+            assert_eq!(value(found, &queues).as_deref(), Some(valid), "{found}");
+        }
+        assert_eq!(absent("ns3::FqCoDelQueueDisc"), Some("CoDel"));
+        assert_eq!(absent("DCTCP+"), Some("DCTCP+"));
+        assert_eq!(absent("dctcp"), None);
         assert_eq!(absent("FQ_CoDel"), Some("CoDel"));
     }
 

@@ -84,6 +84,10 @@ impl ParseUnitError {
     pub fn help(&self) -> Option<String> {
         match &self.problem {
             UnitProblem::NotWhole | UnitProblem::TooLarge | UnitProblem::Negative => None,
+            UnitProblem::NotANumber => {
+                let meant = number_meant(&self.found).map(|it| format!("did you mean \"{it}\"? "));
+                Some(format!("{}{}", meant.unwrap_or_default(), self.right()))
+            }
             UnitProblem::UnknownUnit { did_you_mean, .. } if !did_you_mean.is_empty() => {
                 let meant = did_you_mean.join("\" or \"");
                 Some(format!("did you mean \"{meant}\"? {}", self.right()))
@@ -165,6 +169,12 @@ fn unknown_unit(number: &Decimal<'_>, unit: &str, expected: Quantity) -> UnitPro
         did_you_mean.push(format!("{number} ms"));
     }
     did_you_mean.extend(in_seconds.map(|seconds| format!("{seconds} s")));
+    let bytes = bits(unit).filter(|_| expected.accepts(Quantity::Size));
+    let in_bytes = bytes.and_then(|factor| number.times(factor).ok());
+    did_you_mean.extend(in_bytes.and_then(|bits| {
+        let is_whole = bits.is_multiple_of(8);
+        is_whole.then(|| Bytes::new(bits / 8).to_string())
+    }));
     let bits = bits_of_bytes(unit).filter(|_| expected == Quantity::Rate);
     let in_bits = bits.and_then(|factor| number.times(factor).ok());
     did_you_mean.extend(in_bits.map(|bits| Rate::from_bits_per_second(bits).to_string()));
@@ -185,6 +195,36 @@ fn long_time(unit: &str) -> Option<u64> {
         "m" | "min" | "mins" | "minute" | "minutes" => Some(60),
         "h" | "hr" | "hrs" | "hour" | "hours" => Some(3_600),
         "d" | "day" | "days" => Some(86_400),
+        _ => None,
+    }
+}
+
+/// The bits of a unit of bits, which is no size in bytes: `Kbit`, `Mbits`.
+fn bits(unit: &str) -> Option<u64> {
+    let lower = unit.to_ascii_lowercase();
+    let prefix = lower.strip_suffix("bits").or(lower.strip_suffix("bit"))?;
+    match prefix {
+        "" => Some(1),
+        "k" => Some(1_000),
+        "m" => Some(1_000_000),
+        "g" => Some(1_000_000_000),
+        _ => None,
+    }
+}
+
+/// A quantity with a comma in its number, without it: `1,5 s` and `1,000 B`.
+fn number_meant(text: &str) -> Option<String> {
+    let end = text.find(|c: char| !(c.is_ascii_digit() || c == ','))?;
+    let (number, unit) = text.split_at(end);
+    let (whole, rest) = number.split_once(',')?;
+    let groups: Vec<&str> = rest.split(',').collect();
+    if whole.is_empty() || groups.iter().any(|group| group.is_empty()) {
+        return None;
+    }
+    let is_grouped = groups.iter().all(|group| group.len() == 3);
+    match groups.as_slice() {
+        _ if is_grouped => Some(format!("{whole}{}{unit}", groups.concat())),
+        [fraction] => Some(format!("{whole}.{fraction}{unit}")),
         _ => None,
     }
 }

@@ -16,7 +16,7 @@ use crate::topology::layout::Layout;
 use crate::topology::pairs::{GroupHosts, MAX_FLOWS, Pair};
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
-    if root.flows.is_empty() && !cx.partial {
+    if root.flows.is_empty() && !cx.is_partial() {
         cx.error_at("flows", "the scenario has no flows")
             .help("add a group: [flows.NAME] with workload, from and to");
     }
@@ -34,7 +34,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
 /// A run that ends with its work needs work that ends.
 fn check_end(root: &Root, cx: &mut Context<'_>) {
     let endless = !root.flows.iter().any(|(_, group)| group.is_finite());
-    if root.run.stop == RunStop::WhenDone && endless && !root.flows.is_empty() && !cx.partial {
+    if root.run.stop == RunStop::WhenDone && endless && !root.flows.is_empty() && !cx.is_partial() {
         cx.error_at(
             "run.stop",
             "\"when-done\", but no group of flows ends by itself",
@@ -134,6 +134,7 @@ fn check_times(path: &str, group: &Group, duration: Span, cx: &mut Context<'_>) 
 
 fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
     let needs = match (&group.workload, &group.transport.kind) {
+        _ if cx.is_removed("transport") => None,
         (Workload::Poisson(_) | Workload::FlowList(_), Kind::Datagram(_)) => Some("tcp"),
         (workload, Kind::Datagram(_)) if workload.has_rounds() => Some("tcp"),
         (Workload::PoissonDatagrams(_), Kind::Tcp(_) | Kind::Udt(_) | Kind::Dcudp(_)) => {

@@ -115,7 +115,7 @@ fn switch_ports(layout: &Layout, chosen: impl Fn(&Name) -> bool) -> usize {
 /// run that ends by itself, the number is unknown beforehand.
 pub(crate) fn check(root: &Root, layout: &Layout, flows: &[Name], cx: &mut Context<'_>) {
     let duration = root.run.duration;
-    if root.run.stop == RunStop::WhenDone {
+    if root.run.stop == RunStop::WhenDone || cx.is_removed("run") {
         return;
     }
     for table in tables(root, layout, flows) {

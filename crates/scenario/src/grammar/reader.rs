@@ -7,7 +7,7 @@ use crate::grammar::value::{Value, Vocabulary, is_misspelt, read_word};
 use crate::grammar::writer::Writer;
 use crate::text::context::Context;
 use crate::text::node::{Content, Entry, Node, Place, is_bare_key, quoted};
-use crate::text::suggest::choices;
+use crate::text::suggest::{choices, nearly};
 use crate::text::synonyms::{self, NOT_MODELLED};
 
 /// A table of the language, or the part of one that a `flat` member declares.
@@ -113,7 +113,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn report_missing(&self, missing: &Missing, cx: &mut Context<'_>) {
+    /// `others` are the choices of keys that have no effect, after a semicolon each.
+    fn report_missing(&self, missing: &Missing, others: &str, cx: &mut Context<'_>) {
         let table = if self.path.is_empty() {
             "the scenario".to_owned()
         } else {
@@ -122,7 +123,7 @@ impl<'a> Reader<'a> {
         let Missing { name, help } = missing;
         let message = format!("{table} has no {name}");
         cx.error(self.place, &join(&self.path, name), message)
-            .help(help);
+            .help(format!("{help}{others}"));
     }
 
     /// A table within this one; where it is absent, all its defaults.
@@ -178,8 +179,9 @@ impl<'a> Reader<'a> {
         let Some(entry) = self.take(cx, name) else {
             return Some(Vec::new());
         };
+        let entries = named_entries(entry, &path, cx)?;
         let mut tables = Some(Vec::new());
-        for inner in table_entries(&entry.node, &path, cx)? {
+        for inner in entries {
             let table = read_named(&path, inner, cx);
             match (&mut tables, table) {
                 (Some(tables), Some(table)) => tables.push((inner.key.clone(), table)),
@@ -215,48 +217,74 @@ impl<'a> Reader<'a> {
         let is_left =
             |entry: &&Entry| !entry.inherited && !self.taken.contains(&entry.key.as_str());
         let left: Vec<&Entry> = self.entries.iter().filter(is_left).collect();
-        let mut meant: Vec<&str> = Vec::new();
+        let mut missing: Vec<&Missing> = self.missing.iter().collect();
+        let mut others = String::new();
         if !left.is_empty() {
             // A description takes many times as long as reading its table.
             let known = Known::new(&description(), &self.taken);
-            for entry in left {
-                let near = if known.everything.contains(&entry.key.as_str()) {
-                    self.report_without_effect(entry, &known, cx)
-                } else {
-                    self.report_unknown(entry, &known, cx)
-                };
-                meant.extend(near);
+            let (idle, unknown): (Vec<&Entry>, Vec<&Entry>) = left
+                .into_iter()
+                .partition(|entry| known.everything.contains(&entry.key.as_str()));
+            for entry in unknown {
+                let meant = self.report_unknown(entry, &known, cx);
+                missing.retain(|one| meant != Some(one.name));
             }
+            others = self.report_without_effect(&idle, &mut missing, &known, cx);
         }
-        for missing in &self.missing {
-            if !meant.contains(&missing.name) {
-                self.report_missing(missing, cx);
-            }
+        for missing in missing {
+            self.report_missing(missing, &others, cx);
         }
     }
 
-    /// Reports a key of another choice; returns the missing key that it was meant to be.
+    /// Reports keys of other choices. Those that were meant to be missing ones are removed from `missing`; where any of these
+    /// remain, returns the choices of the other keys for the messages about them.
     fn report_without_effect(
         &self,
-        entry: &Entry,
+        idle: &[&Entry],
+        missing: &mut Vec<&Missing>,
         known: &Known,
         cx: &mut Context<'_>,
-    ) -> Option<&'static str> {
+    ) -> String {
         if self.undecided {
-            return None;
+            return String::new();
         }
-        let missing: Vec<&'static str> = self.missing.iter().map(|one| one.name).collect();
-        let meant = synonyms::nearest_key(&entry.key, &missing);
-        let message = format!("{} has no effect here", entry.key);
-        let help = format!("it belongs to {}", known.owners(&entry.key));
-        let key = self.key(&entry.key);
-        match meant {
-            Some(meant) => cx
-                .error(entry.place, &key, message)
-                .help(format!("did you mean {meant}? {help}")),
-            None => cx.warn(entry.place, &key, message).help(help),
+        let mut others = Vec::new();
+        for entry in idle {
+            let names: Vec<&'static str> = missing.iter().map(|one| one.name).collect();
+            let owners = known.owners(&entry.key);
+            let misspelt = || names.iter().find(|name| nearly(&entry.key, name)).copied();
+            match synonyms::valid_key(&entry.key, &names).or_else(misspelt) {
+                Some(meant) => {
+                    missing.retain(|one| one.name != meant);
+                    let message = format!("{} has no effect here", entry.key);
+                    cx.error(entry.place, &self.key(&entry.key), message)
+                        .help(format!("did you mean {meant}? it belongs to {owners}"));
+                }
+                None => others.push((*entry, owners)),
+            }
         }
-        meant
+        if missing.is_empty() {
+            for (entry, owners) in others {
+                let message = format!("{} has no effect here", entry.key);
+                cx.warn(entry.place, &self.key(&entry.key), message)
+                    .help(format!("it belongs to {owners}"));
+            }
+            return String::new();
+        }
+        let mut by_owners: Vec<(String, Vec<&str>)> = Vec::new();
+        for (entry, owners) in others {
+            match by_owners.iter_mut().find(|(known, _)| *known == owners) {
+                Some((_, keys)) => keys.push(&entry.key),
+                None => by_owners.push((owners, vec![&entry.key])),
+            }
+        }
+        let others = by_owners
+            .into_iter()
+            .map(|(owners, keys)| match keys.as_slice() {
+                [key] => format!("; {key} belongs to {owners}"),
+                keys => format!("; {} belong to {owners}", keys.join(", ")),
+            });
+        others.collect::<Vec<String>>().concat()
     }
 
     /// Reports a key that no choice of the table has; returns the key that it was meant to be.
@@ -363,6 +391,31 @@ fn table_entries<'a>(node: &'a Node, path: &str, cx: &mut Context<'_>) -> Option
         .help(format!("write it as [{path}] with its keys below"));
     }
     entries
+}
+
+/// The named tables of a table that has nothing else, or an error.
+fn named_entries<'a>(entry: &'a Entry, path: &str, cx: &mut Context<'_>) -> Option<&'a [Entry]> {
+    if let Content::List(_) = &entry.node.content {
+        cx.error(
+            entry.place,
+            path,
+            format!("{path} must be a table, found a list"),
+        )
+        .help(format!("name each of its tables: [{path}.NAME]"));
+        return None;
+    }
+    let entries = table_entries(&entry.node, path, cx)?;
+    let keys = entries
+        .iter()
+        .filter(|entry| entry.node.entries().is_none());
+    let names: Vec<&str> = keys.clone().map(|entry| entry.key.as_str()).collect();
+    let Some(first) = keys.clone().next() else {
+        return Some(entries);
+    };
+    let message = format!("directly in [{path}]: {}", names.join(", "));
+    cx.error(first.place, path, message)
+        .help(format!("keys belong in a table with a name: [{path}.NAME]"));
+    None
 }
 
 fn read_named<T: Table>(path: &str, entry: &Entry, cx: &mut Context<'_>) -> Option<T> {

@@ -43,15 +43,46 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
             node.content
         ),
     )
-    .help_if(quotes_missing(node).or_else(|| number_meant(node, expected)));
+    .help_if(
+        quotes_missing(node)
+            .or_else(|| number_meant(node, expected))
+            .or_else(|| flag_meant(node, expected)),
+    );
+}
+
+/// The help for `true` or `false` in other words.
+fn flag_meant(node: &Node, expected: &str) -> Option<String> {
+    if expected != "true or false" {
+        return None;
+    }
+    let meant = match &node.content {
+        Content::Integer(number) => match number {
+            0 => false,
+            1 => true,
+            _ => return None,
+        },
+        Content::Text(text) => match text.to_lowercase().as_str() {
+            "true" | "yes" | "on" | "enabled" => true,
+            "false" | "no" | "off" | "disabled" => false,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    Some(format!("did you mean {meant}? without quotes"))
 }
 
 /// The help for a number that was written as a string or as a percentage: `"60 %"`, `"0.6"`.
 fn number_meant(node: &Node, expected: &str) -> Option<String> {
+    let is_count = expected.starts_with("a whole number");
+    if let Content::Float(value) = node.content
+        && is_count
+        && value.fract() == 0.0
+    {
+        return Some(format!("did you mean {value}? it has no point"));
+    }
     let Content::Text(text) = &node.content else {
         return None;
     };
-    let is_count = expected.starts_with("a whole number");
     if !is_count && !expected.starts_with("a number") {
         return None;
     }
@@ -163,7 +194,9 @@ pub(crate) fn is_misspelt(node: &Node, key: &str, word: &str, cx: &mut Context<'
     let Content::Text(text) = &node.content else {
         return false;
     };
-    let misspelt = did_you_mean(text, &[word]).is_some();
+    let endless = ["inf", "infinite", "infinity", "none", "no limit", "endless"];
+    let misspelt = did_you_mean(text, &[word]).is_some()
+        || (word == "unlimited" && endless.contains(&text.to_lowercase().as_str()));
     if misspelt {
         cx.error(
             node.place,

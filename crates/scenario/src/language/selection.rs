@@ -123,6 +123,35 @@ fn numbered(text: &str) -> Option<String> {
     })
 }
 
+/// The help for a string that is no name: several names, all of a role, or a name as others write it.
+fn meant(text: &str) -> Option<String> {
+    let names = |separator: &str| {
+        let parts = text.split(separator).map(str::trim);
+        let names: Option<Vec<Term>> = parts.map(Term::parse).collect();
+        let is_word = |name: &Term| name.role.starts_with(char::is_alphabetic);
+        names.filter(|names| names.len() > 1 && names.iter().all(is_word))
+    };
+    let separators = ["<->", "->", "--", ",", ";", " ", "-"];
+    if let Some(several) = separators.into_iter().find_map(names) {
+        let several: Vec<String> = several
+            .iter()
+            .map(|name| quoted(&name.to_string()))
+            .collect();
+        return Some(format!(
+            "several names are a list: [{}]",
+            several.join(", ")
+        ));
+    }
+    if let Some(role) = text.strip_suffix(":*").or(text.strip_suffix("[*]")) {
+        return Some(format!(
+            "did you mean {}? all of them",
+            quoted(&plural(role))
+        ));
+    }
+    let meant = numbered(text).filter(|it| Term::parse(it).is_some())?;
+    Some(format!("did you mean {}?", quoted(&meant)))
+}
+
 /// The word for all of a role.
 fn plural(role: &str) -> String {
     match role.strip_suffix("leaf") {
@@ -301,15 +330,14 @@ impl Value for Selection {
             }
             if term.is_none() {
                 let expected = "a name such as \"senders\" or \"sender:0..4\"";
-                let meant = match &item.content {
-                    Content::Text(text) => numbered(text).filter(|it| Term::parse(it).is_some()),
+                let help = match &item.content {
+                    Content::Text(text) => meant(text),
                     _ => None,
                 };
-                match meant {
-                    Some(meant) => {
+                match help {
+                    Some(help) => {
                         let (name, found) = (name_of(key), &item.content);
                         let message = format!("{name} must be {expected}, found {found}");
-                        let help = format!("did you mean {}?", quoted(&meant));
                         cx.error(item.place, key, message).help(help);
                     }
                     None => wrong(item, key, expected, cx),

@@ -15,7 +15,7 @@ use crate::topology::tier::Tier;
 /// Returns the offered load of a scenario without errors, else none. Reports loads of links that are never crossed, and
 /// overloaded links.
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) -> OfferedLoad {
-    if cx.has_errors() || cx.partial {
+    if cx.has_errors() || cx.is_partial() {
         return OfferedLoad::default();
     }
     let offered = Offered::new(root, layout);

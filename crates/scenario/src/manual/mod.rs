@@ -13,6 +13,16 @@ pub fn description() -> Description {
     Root::description()
 }
 
+/// The tables at the top of a scenario.
+pub(crate) fn tables() -> Vec<&'static str> {
+    let members = description().members.into_iter();
+    let names = members.filter_map(|member| match member {
+        Member::Section { name, .. } | Member::Each { name, .. } => Some(name),
+        Member::Value(_) | Member::Choice(_) => None,
+    });
+    names.collect()
+}
+
 /// The tables that have a key, as `[switch]`; those of one group or label as `[flows.NAME]`.
 pub(crate) fn tables_with(key: &str) -> Vec<String> {
     let mut tables = Vec::new();

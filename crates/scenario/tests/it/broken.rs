@@ -62,6 +62,7 @@ fn overrides(name: &str) -> Vec<(String, String)> {
         ("flows.lnog.count", "2"),
         ("network.rate", "1,10 Gbit/s"),
         ("network.delay", "\u{201c}1 us\u{201d}"),
+        ("network.receivers", "1-10"),
     ];
     sets.map(|(key, value)| (key.to_owned(), value.to_owned()))
         .to_vec()

@@ -229,6 +229,30 @@ fn units_that_are_not_used_are_converted() {
 }
 
 #[test]
+fn commas_and_bits_have_their_remedy() {
+    let help = |error: ParseUnitError| error.help().unwrap_or_default();
+    for (text, meant) in [
+        ("1,5 Gbit/s", "\"1.5 Gbit/s\""),
+        ("1,000 Mbit/s", "\"1000 Mbit/s\""),
+        ("1,000,000bit/s", "\"1000000bit/s\""),
+    ] {
+        assert!(
+            help(refused::<Rate>(text)).starts_with(&format!("did you mean {meant}?")),
+            "{text}"
+        );
+    }
+    assert!(!help(refused::<Rate>("fast")).contains("did you mean"));
+    assert_eq!(suggestion::<Bytes>("256 Kbit").as_deref(), Some("32 KB"));
+    assert_eq!(suggestion::<Bytes>("8 bits").as_deref(), Some("1 B"));
+    assert_eq!(suggestion::<Bytes>("1.5 Mbit").as_deref(), Some("187500 B"));
+    // 3 bits are no bytes.
+    assert_eq!(
+        refused::<Bytes>("3 bit").problem,
+        UnitProblem::WrongKind(Quantity::Rate)
+    );
+}
+
+#[test]
 fn what_is_no_number_is_refused() {
     for text in [
         "fast",
