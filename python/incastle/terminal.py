@@ -1,13 +1,14 @@
 """The terminal: tables on standard output, everything else on standard error.
 
 Standard output carries results only, so that it can be piped; messages, warnings and progress bars
-go to standard error, and a progress bar only to a terminal.
+go to standard error; without a terminal progress is a line now and then.
 """
 
 from __future__ import annotations
 
 import json
 import sys
+import time
 import warnings
 from contextlib import contextmanager, nullcontext, redirect_stdout
 from math import isfinite
@@ -32,6 +33,9 @@ PIPE_WIDTH = 150
 
 EXCERPT = 100
 """Columns of a line of a file below a diagnostic."""
+
+EVERY_S = 10.0
+"""Between two lines of progress where there is no terminal for a bar."""
 
 SLOW_CHECKS = 500
 """Combinations whose check takes long enough for a bar."""
@@ -164,19 +168,32 @@ def bars() -> Iterator[Progress | None]:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None] | None]:
-    """Yield a callable that draws a bar with the time left, or None where nobody would see it."""
+def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None]]:
+    """Yield a callable that draws a bar with the time left; without a terminal it prints lines."""
     with bars() as shown:
         if shown is None:
-            yield None
+            yield _lines(what)
             return
         task = shown.add_task(escape(what), total=1.0, runs="")
+        yield lambda state: shown.update(task, completed=state.fraction, runs=_runs(state))
 
-        def show(state: runner.Progress) -> None:
-            runs = f"{state.finished} of {state.total} runs" if state.total > 1 else ""
-            shown.update(task, completed=state.fraction, runs=runs)
 
-        yield show
+def _lines(what: str) -> Callable[[runner.Progress], None]:
+    """Return a callable that prints how far it has come, a line each `EVERY_S`."""
+    printed = time.monotonic()
+
+    def show(state: runner.Progress) -> None:
+        nonlocal printed
+        now = time.monotonic()
+        if now - printed >= EVERY_S and state.fraction < 1:
+            printed = now
+            note(", ".join(filter(None, (f"{what}: {state.fraction:.0%}", _runs(state)))))
+
+    return show
+
+
+def _runs(state: runner.Progress) -> str:
+    return f"{state.finished} of {state.total} runs" if state.total > 1 else ""
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from incastle.reproduction.papers import Length, discover
 from incastle.reproduction.run_cache import RunCache, observe
 from incastle.results import Result
 from synthetic import observations, tables
+from synthetic_papers import dctcp_ns2_made_up
 from synthetic_qcn import made_up
 
 if TYPE_CHECKING:
@@ -145,6 +146,32 @@ def test_the_report_has_every_figure_claim_and_run(
     assert len(rows) >= len(drawing_engine.ran)
     assert rows[0]["digest"] == "0123456789abcdef"
     assert rows[0]["command"].startswith("incastle run python/incastle/papers/dctcp_ns2/scenarios")
+
+
+def test_the_conclusion_is_made_of_the_verdicts() -> None:
+    holds, fails, base = (claims.Verdict.HOLDS, claims.Verdict.FAILS, claims.Verdict.BASE)
+    runs = observations(PAPER, Length.DEFAULT, dctcp_ns2_made_up)
+
+    def conclusion(verdict: claims.Verdict, length: Length = Length.DEFAULT) -> str:
+        made = [
+            replace(one, verdict=verdict if one.claim.id == "fig3-gradual" else holds)
+            for one in reproduce.judge(reproduce.Part(PAPER, PAPER.figures), runs)
+        ]
+        made[0] = replace(made[0], verdict=base)
+        observed = replace(runs, length=length)
+        return report._conclusion(
+            report.PaperReport(PAPER, PAPER.figures, [], observed, made)
+        )
+
+    number = len(claims.load(PAPER.folder / "claims.toml"))
+    failing = conclusion(fails)
+    assert failing.startswith(
+        f"{number} claims: {number - 2} hold, 1 fails and 1 fails: base. "
+        "Claims fail in figure 2 (1 of 4), figure 3 (1 of 4). DCTCP fills the link"
+    )
+    assert "not wider than with it" in failing
+    assert "not wider than with it" not in conclusion(holds)
+    assert conclusion(fails, Length.QUICK).endswith("figure 3 (1 of 4).")
 
 
 @pytest.mark.usefixtures("drawing_engine")
@@ -396,4 +423,4 @@ def test_full_disk_is_told_with_its_place(
     assert f"error: {out}" in output.err
     assert "No space left on device" in output.err
     assert "Traceback" not in output.err
-    assert len(output.err.splitlines()) == 1
+    assert output.err.count("error: ") == 1

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import incastle as ic
+from incastle import terminal
 from incastle.analysis.measures import groups_of
 from incastle.commands import many_runs
+from incastle.runner import Progress
 from incastle.sweeps.progress import SweepProgress
 from incastle.terminal import aligned
 
@@ -44,9 +46,13 @@ def test_numbers_are_whole_where_there_is_no_terminal(capsys: pytest.CaptureFixt
 def test_progress_is_lines_where_there_is_no_terminal(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(many_runs, "EVERY_S", 0.0)
+    monkeypatch.setattr(terminal, "EVERY_S", 0.0)
     with many_runs.sweep_bar("web [x]") as show:
         show(SweepProgress(total=8, finished=2, failed=1))
         show(SweepProgress(total=8, finished=8))
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("web [x]: 25%, 2 of 8 runs, 1 failed, ")
+    with terminal.progress_bar("reproduce") as line_of:
+        line_of(Progress(1, 4, 0.25, 1.0))
+        line_of(Progress(4, 4, 1.0, 1.0))
+    assert capsys.readouterr().err == "reproduce: 25%, 1 of 4 runs\n"

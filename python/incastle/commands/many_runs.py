@@ -37,9 +37,6 @@ MAX_FAILURES = 10
 MAX_WIDTH = 10_000
 """Columns of a table where there is no terminal."""
 
-EVERY_S = 10.0
-"""Between two lines of progress where there is no terminal for a bar."""
-
 UNFINISHED = ("unfinished", "rounds_unfinished")
 """Columns of the summary that are one in the table."""
 
@@ -143,7 +140,7 @@ def _without_terminal(name: str) -> Callable[[SweepProgress], None]:
         if state.workers == 0 and not reported:
             terminal.note("no worker is connected to the scheduler yet: waiting for one")
             reported = True
-        elif now - printed >= EVERY_S and state.finished < state.total:
+        elif now - printed >= terminal.EVERY_S and state.finished < state.total:
             printed = now
             done = state.finished - state.found + state.under_way
             words = _state(state, done / (now - started))

@@ -134,6 +134,7 @@ def main(
         )
         for part in parts
     ]
+    terminal.note(f"drawing {sum(len(part.figures) for part in parts):,} figures")
     report.write(folder, contents, chosen, render=render_pool.render)
     cache.forget_other_engines()
     _tell([one for content in contents for one in content.judged], folder / "index.html")
@@ -187,6 +188,7 @@ def run_all(
         found[resolved] = observe(result, run.tables)
         cache.keep(resolved, found[resolved])
 
+    terminal.note(f"{len(wanted):,} runs, {len(found):,} of them from before")
     with terminal.progress_bar("reproduce") as show:
         _run_missing(missing, threads, keep, show)
     observed: dict[str, dict[str, list[Observation]]] = {part.paper.name: {} for part in parts}

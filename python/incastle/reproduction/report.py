@@ -38,6 +38,17 @@ if TYPE_CHECKING:
 
 RUNS = "runs"
 _PAGE = "index.html"
+_MOST_FIGURES = 3
+"""Figures with failing claims that a conclusion names."""
+_FAILED = (Verdict.FAILS, Verdict.BASE)
+_VERBS = {
+    Verdict.HOLDS: ("holds", "hold"),
+    Verdict.PARTLY: ("holds in part", "hold in part"),
+    Verdict.FAILS: ("fails", "fail"),
+    Verdict.BASE: ("fails: base", "fail: base"),
+    Verdict.UNCLEAR: ("is unclear", "are unclear"),
+}
+"""Each verdict as a verb: of one claim, of several."""
 _BASIS = {
     "words": "the document says it in words; the number is ours",
     "number": "the document's number",
@@ -230,19 +241,48 @@ def _image(svg: str) -> str:
 
 
 def _conclusion(content: PaperReport) -> str:
-    """Give the paper's three sentences of conclusion, with the measured facts in them.
+    """Give the conclusion: the verdicts and where claims fail, then the paper's own sentences.
 
-    They are about the whole paper, at the default length and above.
+    A sentence of the paper with measured facts stands only where the claims that it rests on have
+    these verdicts. It is about the whole paper, at the default length and above.
     """
+    sentences = [*_verdicts(content.judged), *_where(content)]
     paper = content.paper
     if content.observations.length is Length.QUICK or len(content.figures) < len(paper.figures):
-        return ""
-    found = Counter(one.verdict for one in content.judged)
-    counts = {"claims": len(content.judged), "hold": found[Verdict.HOLDS]}
-    counts["fail"] = found[Verdict.FAILS] + found[Verdict.BASE]
-    text: str = paper.about()["conclusion"]
-    words = text.format_map(paper.facts["conclusion"](content.observations) | counts)
-    return " ".join(words.split())
+        return " ".join(sentences)
+    facts = paper.facts["conclusion"](content.observations)
+    verdicts = {one.claim.id: one.verdict for one in content.judged}
+    for one in paper.about()["conclusion"]:
+        holds = all(verdicts[name] is Verdict.HOLDS for name in one.get("holds", ()))
+        if holds and all(verdicts[name] in _FAILED for name in one.get("fails", ())):
+            sentences.append(one["text"].format_map(facts))
+    return " ".join(sentences)
+
+
+def _verdicts(judged: Sequence[Judged]) -> list[str]:
+    """Count the verdicts in a sentence."""
+    counts = [f"{count} {_VERBS[verdict][count != 1]}" for verdict, count in _by_verdict(judged)]
+    if not counts:
+        return ["No claims."]
+    listed = " and ".join(filter(None, (", ".join(counts[:-1]), counts[-1])))
+    of = "1 claim" if len(judged) == 1 else f"{len(judged)} claims"
+    return [f"{of}: {listed}."]
+
+
+def _where(content: PaperReport) -> list[str]:
+    """Name the figures in which claims fail, those with most of them first."""
+    failed = []
+    for figure in content.figures:
+        judged = content.judged_of(figure)
+        if count := sum(one.verdict in _FAILED for one in judged):
+            name = f"{figure.kind} {figure.number} ({count} of {len(judged)})"
+            failed.append((count, name))
+    failed.sort(key=lambda one: -one[0])
+    if not failed:
+        return []
+    named = [name for _, name in failed[:_MOST_FIGURES]]
+    more = len(failed) - len(named)
+    return [f"Claims fail in {', '.join(named)}{f' and {more} more' if more else ''}."]
 
 
 def _note(content: PaperReport, figure: FigureSpec) -> str:
