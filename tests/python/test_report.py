@@ -159,9 +159,7 @@ def test_the_conclusion_is_made_of_the_verdicts() -> None:
         ]
         made[0] = replace(made[0], verdict=base)
         observed = replace(runs, length=length)
-        return report._conclusion(
-            report.PaperReport(PAPER, PAPER.figures, [], observed, made)
-        )
+        return report._conclusion(report.PaperReport(PAPER, PAPER.figures, [], observed, made))
 
     number = len(claims.load(PAPER.folder / "claims.toml"))
     failing = conclusion(fails)
