@@ -139,6 +139,21 @@ def _expressible(value: Any) -> Any:  # noqa: ANN401  any JSON
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
+def figure_first(
+    figure: Path | None, draw: Callable[[Path], object], show: Callable[[], object]
+) -> None:
+    """Draw into a file, if there is one, then print; what cannot be drawn is printed all the same.
+
+    A reader such as `head` may end the command while it prints.
+    """
+    try:
+        if figure is not None:
+            draw(figure)
+            note(f"drawn: {figure}")
+    finally:
+        show()
+
+
 @contextmanager
 def json_alone(as_json: bool) -> Iterator[None]:
     """Send what controllers print to standard error where standard output has JSON alone."""

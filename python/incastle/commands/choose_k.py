@@ -79,10 +79,12 @@ def choose_k(
     thresholds = port.thresholds() if k is None else integers("--k", k)
     study.print_rules(port, scenario)
     table = study.sweep(scenario, thresholds, seeds, threads)
-    study.print_table(table, shared=beside is not Beside.NONE)
     title = (
         f"{scenario['network.rate']}, round trip {math.ceil(port.rtt * 1e6)} us, "
         f"{flows} long flows, bursts of {scenario['host.tso_burst']}"
     )
-    study.draw(table, port, title, out)
-    terminal.note(f"drawn: {out}")
+    terminal.figure_first(
+        out,
+        lambda path: study.draw(table, port, title, path),
+        lambda: study.print_table(table, shared=beside is not Beside.NONE),
+    )

@@ -81,10 +81,10 @@ def collapse(
     cluster = study.Cluster.of(scenario)
     with terminal.progress_bar("collapse") as progress:
         table = study.sweep(scenario, cluster, plan, threads, progress)
-    study.print_tables(table)
     title = (
         f"{scenario['network.rate']}, {scenario['switch.buffer']} per port, "
         f"{scenario['flows.storage.sru']} per server, RTO_min {scenario['transport.min_rto']}"
     )
-    study.draw(table, title, out)
-    terminal.note(f"drawn: {out}")
+    terminal.figure_first(
+        out, lambda path: study.draw(table, title, path), lambda: study.print_tables(table)
+    )

@@ -62,16 +62,14 @@ def diff(
     if figure is not None:
         style.form_of(figure)  # refused before the tables, not after them
     compared = api.diff(a, b, verify=not unverified)
-    try:
-        if figure is not None:
-            # Before anything is printed: a reader such as `head` may end the command there.
-            draw.save(compared, figure)
-            terminal.note(f"drawn: {figure}")
-    finally:
+
+    def print_it() -> None:
         if as_json:
             terminal.print_json(compared.as_json())
         else:
             show(compared, everything=everything)
+
+    terminal.figure_first(figure, lambda path: draw.save(compared, path), print_it)
 
 
 def show(diff: ResultDiff | ReportDiff, *, everything: bool) -> None:

@@ -110,12 +110,8 @@ def estimate(
         terminal.error(f"interrupted before links were simulated{there}")
         raise typer.Exit(INTERRUPTED) from None
     result.save(place, force=force)
-    try:
-        if figure is not None:
-            # Before anything is printed: a reader such as `head` may end the command there.
-            picture.draw(result, figure)
-            terminal.note(f"{figure}, drawn from transfers")
-    finally:
+
+    def print_it() -> None:
         if as_json:
             classes = result.completions().to_dicts()
             terminal.print_json(
@@ -123,6 +119,8 @@ def estimate(
             )
         else:
             _show(result)
+
+    terminal.figure_first(figure, lambda path: picture.draw(result, path), print_it)
     terminal.note(f"written to {place}")
     if result.totals["flows"] == 0:
         terminal.note("no flow begins: flows stop too early, or their load is too low")

@@ -92,16 +92,14 @@ def explain(
     except Interrupted:
         terminal.error("interrupted while it was run again with a record; nothing is explained")
         raise typer.Exit(INTERRUPTED) from None
-    try:
-        if plot is not None:
-            # Before anything is printed: a reader such as `head` may end the command there.
-            draw.save(found[0], plot)
-            terminal.note(f"drawn: {plot}")
-    finally:
+
+    def print_it() -> None:
         if as_json:
             _print_json(found, several=timeouts or len(flow or ()) > 1)
         else:
             _show(found, only_timeouts=timeouts)
+
+    terminal.figure_first(plot, lambda path: draw.save(found[0], path), print_it)
     if left_out:
         terminal.note(f"{left_out} more flows had timeouts (--all explains them, too)")
 
