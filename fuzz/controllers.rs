@@ -7,7 +7,7 @@ use incastle_congestion::{
     Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, Dcudp,
     DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRtt, DtCwa,
     DtCwaConfig, Echo, Feedback, LimitedBy, LossInUdpMode, NewReno, NewRenoConfig, Phase,
-    RateLimiter, ReactionPoint, ReactionPointConfig, Udt, UdtConfig, Window,
+    RateLimiter, ReactionPoint, ReactionPointConfig, SlowStart, Udt, UdtConfig, Window,
 };
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -49,6 +49,17 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
     let window = NewRenoConfig {
         min_cwnd: Bytes::new(MSS.count() * pick(&[1, 2], variant, 0)),
         grow_on_ece: variant & 2 != 0,
+        slow_start: pick(
+            &[
+                SlowStart::Standard,
+                SlowStart::Hystart,
+                SlowStart::HystartPlusPlus,
+                SlowStart::Standard,
+            ],
+            variant,
+            4,
+        ),
+        paced: variant & 64 != 0,
         ..NewRenoConfig::new(MSS)
     };
     let dctcp = DctcpConfig {
@@ -59,7 +70,7 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
     match which % 8 {
         0 => Algorithm::NewReno(NewReno::new(window)),
         1 => Algorithm::Dctcp(Dctcp::new(dctcp)),
-        2 => Algorithm::D2tcp(D2tcp::new(D2tcpConfig {
+        2 => Algorithm::from(D2tcp::new(D2tcpConfig {
             dctcp,
             ..D2tcpConfig::new(MSS)
         })),

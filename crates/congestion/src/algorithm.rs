@@ -17,7 +17,7 @@ pub enum Algorithm {
     /// CUBIC.
     Cubic(Box<Cubic>),
     /// D2TCP: DCTCP with deadlines.
-    D2tcp(D2tcp),
+    D2tcp(Box<D2tcp>),
     /// DT-CWA: steps down while marks come back, one step up afterwards.
     DtCwa(Box<DtCwa>),
     /// UDT's native control: a sending period that NAKs lengthen.
@@ -31,6 +31,12 @@ pub enum Algorithm {
 impl From<Cubic> for Algorithm {
     fn from(cubic: Cubic) -> Self {
         Self::Cubic(Box::new(cubic))
+    }
+}
+
+impl From<D2tcp> for Algorithm {
+    fn from(d2tcp: D2tcp) -> Self {
+        Self::D2tcp(Box::new(d2tcp))
     }
 }
 

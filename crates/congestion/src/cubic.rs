@@ -1,8 +1,8 @@
 //! CUBIC (RFC 9438): congestion avoidance by a cubic function of the time since the last reaction,
 //! never slower than Reno would be.
 //!
-//! Leaves out: HyStart++ (section 4.10 leaves the choice of slow start open; this is RFC 5681's),
-//! and the undoing of spurious reactions (section 4.9). Windows are in segments here, as in the RFC.
+//! Slow start is the window rule's (section 4.10 leaves the choice open). Leaves out: the undoing of
+//! spurious reactions (section 4.9). Windows are in segments here, as in the RFC.
 
 use incastle_units::{Bytes, Span, Time};
 
@@ -210,7 +210,7 @@ impl Controller for Cubic {
             epoch.elapsed += cx.now.saturating_since(self.counted_until);
         }
         self.counted_until = cx.now;
-        if !self.window.may_grow(ack) || ack.acked == Bytes::ZERO {
+        if !self.window.may_grow(cx, ack) || ack.acked == Bytes::ZERO {
             return;
         }
         if self.window.in_slow_start() {

@@ -68,7 +68,7 @@ impl Dctcp {
 impl Controller for Dctcp {
     #[inline]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
-        self.window.on_ack(ack);
+        self.window.on_ack(cx, ack);
         self.estimate.on_ack(cx, ack);
     }
 

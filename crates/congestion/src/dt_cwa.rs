@@ -197,7 +197,7 @@ impl Controller for DtCwa {
         {
             self.end(&episode);
         }
-        self.window.on_ack(ack);
+        self.window.on_ack(cx, ack);
         self.collect();
         self.estimate.on_ack(cx, ack);
     }

@@ -14,11 +14,15 @@ mod d2tcp;
 mod dctcp;
 mod dcudp;
 mod dt_cwa;
+mod hystart;
+mod hystart_plus_plus;
 mod marked_fraction;
 mod new_reno;
+mod pacing;
 mod qcn_reaction_point;
 mod rate_limiter;
 mod reno_window;
+mod slow_start;
 mod udt;
 
 pub use algorithm::Algorithm;
@@ -35,7 +39,9 @@ pub use dcudp::{
 };
 pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
 pub use new_reno::NewReno;
+pub use pacing::{Paced, PacingRatio};
 pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, ReactionPointConfig};
 pub use rate_limiter::{Feedback, RateLimiter};
 pub use reno_window::NewRenoConfig;
+pub use slow_start::SlowStart;
 pub use udt::{Udt, UdtConfig};

@@ -24,8 +24,8 @@ impl NewReno {
 
 impl Controller for NewReno {
     #[inline]
-    fn on_ack(&mut self, _cx: &mut Context<'_>, ack: &AckSample) {
-        self.window.on_ack(ack);
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+        self.window.on_ack(cx, ack);
     }
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {

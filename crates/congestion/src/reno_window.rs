@@ -1,12 +1,14 @@
 //! The window rule that NewReno, DCTCP and CUBIC share: conditions of growth, slow start and
 //! congestion avoidance by acknowledged bytes (RFC 5681, RFC 3465), and halving. It remembers the last
-//! reaction, so that loss and marks of one window of data count once.
+//! reaction, so that loss and marks of one window of data count once. `slow_start` has the methods that
+//! end slow start before congestion.
 //!
 //! Leaves out: the temporary inflation of the window in fast recovery (transport), congestion window
 //! validation beyond "do not grow an unused window" (RFC 7661).
 
 use incastle_units::Bytes;
 
+use crate::slow_start::{EarlyExit, SlowStart, SlowStartAck};
 use crate::{
     AckSample, CongestionEvent, Context, ControlState, Echo, LimitedBy, Phase, Reaction, Window,
 };
@@ -25,6 +27,10 @@ pub struct NewRenoConfig {
     pub grow_on_ece: bool,
     /// L of RFC 3465: one ACK grows the window in slow start by at most this many segments.
     pub abc_limit: u32,
+    /// The end of slow start.
+    pub slow_start: SlowStart,
+    /// Whether the transport paces segments by [`crate::PacingRatio`]: HyStart takes account of it.
+    pub paced: bool,
 }
 
 impl NewRenoConfig {
@@ -38,6 +44,8 @@ impl NewRenoConfig {
             min_cwnd: Bytes::new(2 * mss.count()),
             grow_on_ece: false,
             abc_limit: 2,
+            slow_start: SlowStart::Standard,
+            paced: false,
         }
     }
 }
@@ -76,6 +84,8 @@ pub(crate) struct RenoWindow {
     /// The end of the last reaction's window of data; meaningless without a cause.
     until: u64,
     flight: u64,
+    /// Watches slow start, where it may end before congestion.
+    exit: Option<Box<EarlyExit>>,
     abc_limit: u32,
     grow_on_ece: bool,
     recovering: bool,
@@ -99,6 +109,7 @@ impl RenoWindow {
             just_acked: 0,
             until: 0,
             flight: 0,
+            exit: EarlyExit::new(config.slow_start, config.paced),
             abc_limit: config.abc_limit,
             grow_on_ece: config.grow_on_ece,
             recovering: false,
@@ -139,8 +150,8 @@ impl RenoWindow {
 
     /// Takes note of an ACK and grows the window where it may.
     #[inline]
-    pub(crate) fn on_ack(&mut self, ack: &AckSample) {
-        if !self.may_grow(ack) {
+    pub(crate) fn on_ack(&mut self, cx: &Context<'_>, ack: &AckSample) {
+        if !self.may_grow(cx, ack) {
             return;
         }
         if self.in_slow_start() {
@@ -152,14 +163,28 @@ impl RenoWindow {
 
     /// Takes note of an ACK; whether it may grow the window.
     #[inline]
-    pub(crate) fn may_grow(&mut self, ack: &AckSample) -> bool {
+    pub(crate) fn may_grow(&mut self, cx: &Context<'_>, ack: &AckSample) -> bool {
         self.just_acked = ack.acked.count();
+        if self.exit.is_some() && self.in_slow_start() {
+            self.watch_slow_start(cx, ack);
+        }
         // The full ACK that ends a recovery leaves the window at ssthresh (RFC 6582, section 3.2,
         // step 3). The recovery has already counted the data that it acknowledges.
         let in_recovery = self.recovering || ack.phase == Phase::Recovery;
         self.recovering = ack.phase == Phase::Recovery;
         let echoed = ack.echo == Echo::Congestion && !self.grow_on_ece;
         !in_recovery && !echoed && ack.limited_by == LimitedBy::Window
+    }
+
+    /// Ends slow start where the delay or the ACKs say that the path is full.
+    #[cold]
+    fn watch_slow_start(&mut self, cx: &Context<'_>, ack: &AckSample) {
+        let (cwnd, mss) = (self.cwnd, self.mss);
+        let at = SlowStartAck { ack, cwnd, mss };
+        if self.exit.as_mut().is_some_and(|exit| exit.on_ack(cx, at)) {
+            self.ssthresh = cwnd.max(2 * mss);
+            self.exit.take_if(|exit| exit.is_over());
+        }
     }
 
     /// Slow start, in counted bytes: RFC 5681, equation 2, with the limit of RFC 3465, section 2.2.
@@ -171,9 +196,9 @@ impl RenoWindow {
             Phase::AfterTimeout => 1,
             Phase::Open | Phase::Recovery => u64::from(self.abc_limit),
         };
-        self.cwnd = self
-            .cwnd
-            .saturating_add(ack.acked.count().min(limit * self.mss()));
+        let growth = ack.acked.count().min(limit * self.mss());
+        let divisor = self.exit.as_ref().map_or(1, |exit| exit.growth_divisor());
+        self.cwnd = self.cwnd.saturating_add(growth / divisor);
     }
 
     /// Congestion avoidance: RFC 5681, equation 3, with the bytes acknowledged in place of one segment
@@ -294,6 +319,9 @@ impl RenoWindow {
         let flight = self.flight_at_timeout(cx);
         self.remember(cx, Cause::Loss, flight);
         self.recovering = false;
+        if let Some(exit) = &mut self.exit {
+            exit.on_timeout();
+        }
         if backoff == 0 {
             self.ssthresh = share(flight).max(2 * self.mss());
         }
@@ -323,6 +351,7 @@ impl RenoWindow {
         self.cause = Some(cause);
         self.until = cx.snd_nxt;
         self.flight = flight;
+        self.exit.take_if(|exit| exit.is_over());
     }
 
     #[inline]

@@ -92,19 +92,38 @@ impl Pacer {
     /// A packet left that takes `size` of the rate.
     #[inline(always)]
     pub(crate) fn on_sent(&mut self, now: Time, rate: Rate, size: Bytes) {
-        // A controller that forbids sending has a window for that.
-        let rate = rate.max(Rate::from_bits_per_second(1));
-        let serializer = match &mut self.serializer {
-            Some(serializer) if serializer.rate() == rate => serializer,
-            slot => slot.insert(Serializer::new(rate)),
-        };
-        let interval = serializer.span(size);
+        let interval = self.interval(rate, size);
         let Lags { late, paused } = self.lags;
         let lag = if std::mem::take(&mut self.paused) {
             paused.min(late)
         } else {
             late
         };
+        self.depart(now, interval, lag);
+    }
+
+    /// The same with the credit of Linux's TCP: the time since the packet was due shortens its interval by
+    /// up to half (`tcp_update_skb_after_send` of net/ipv4/tcp_output.c, Linux 6.18).
+    pub(crate) fn on_sent_with_credit(&mut self, now: Time, rate: Rate, size: Bytes) {
+        let interval = self.interval(rate, size);
+        self.depart(now, interval, Span::from_ps(interval.as_ps() / 2));
+    }
+
+    /// The time that `size` takes of the rate.
+    #[inline(always)]
+    fn interval(&mut self, rate: Rate, size: Bytes) -> Span {
+        // A controller that forbids sending has a window for that.
+        let rate = rate.max(Rate::from_bits_per_second(1));
+        let serializer = match &mut self.serializer {
+            Some(serializer) if serializer.rate() == rate => serializer,
+            slot => slot.insert(Serializer::new(rate)),
+        };
+        serializer.span(size)
+    }
+
+    /// The next departure after one that may lag behind `now`.
+    #[inline(always)]
+    fn depart(&mut self, now: Time, interval: Span, lag: Span) {
         let allowed = now.as_ps().saturating_sub(lag.as_ps());
         let from = self.next.max(Time::from_ps(allowed));
         let next = from.saturating_add(interval);
@@ -131,6 +150,22 @@ mod tests {
         let other = Rate::from_bits_per_second(8_000_000_000);
         pacer.on_sent(Time::ZERO, other, Bytes::new(1));
         assert_eq!(pacer.next, Time::from_ps(8000 + 1142 + 1000));
+    }
+
+    /// 8 Gbit/s: 1000 bytes take 1 us.
+    #[test]
+    fn the_credit_of_a_pause_is_at_most_half_of_an_interval() {
+        let rate = Rate::from_bits_per_second(8_000_000_000);
+        let ns = |count: u64| Time::from_ps(count * 1_000);
+        let mut pacer = Pacer::default();
+        // At 0 nothing was due before.
+        pacer.on_sent_with_credit(ns(0), rate, Bytes::new(1000));
+        assert_eq!(pacer.next, ns(1_000));
+        // 300 ns late: the next interval is 700 ns; 10 us late: 500 ns.
+        pacer.on_sent_with_credit(ns(1_300), rate, Bytes::new(1000));
+        assert_eq!(pacer.next, ns(2_000));
+        pacer.on_sent_with_credit(ns(12_000), rate, Bytes::new(1000));
+        assert_eq!(pacer.next, ns(12_500));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use incastle_cases::cases;
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Controller, Cubic, CubicConfig, CwaExtremes,
     CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, LimitedBy,
-    NewReno, NewRenoConfig, Phase, Reaction,
+    NewReno, NewRenoConfig, Phase, Reaction, SlowStart,
 };
 use incastle_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -28,6 +28,10 @@ enum Operation {
     Duplicate {
         echo: bool,
     },
+    /// The round-trip time of the ACKs from now on, none at first.
+    RoundTrip {
+        us: u64,
+    },
     Loss,
     Timeout {
         backoff: u32,
@@ -46,6 +50,7 @@ fn operation() -> impl Strategy<Value = Operation> {
             |(percent, echo, limited, phase)| Operation::Ack { percent, echo, limited, phase }
         ),
         2 => any::<bool>().prop_map(|echo| Operation::Duplicate { echo }),
+        2 => (0_u64..100_000).prop_map(|us| Operation::RoundTrip { us }),
         2 => Just(Operation::Loss),
         1 => (0_u32..8).prop_map(|backoff| Operation::Timeout { backoff }),
         1 => Just(Operation::Idle),
@@ -63,17 +68,28 @@ struct Settings {
 }
 
 fn settings() -> impl Strategy<Value = Settings> {
-    (1_u64..4, any::<bool>(), 0.0..=1.0, 0.0..=1.0).prop_map(
-        |(min_cwnd, grow_on_ece, initial_alpha, b)| Settings {
+    (1_u64..4, any::<bool>(), 0.0..=1.0, 0.0..=1.0, slow_starts()).prop_map(
+        |(min_cwnd, grow_on_ece, initial_alpha, b, (slow_start, paced))| Settings {
             window: NewRenoConfig {
                 min_cwnd: Bytes::new(min_cwnd * MSS),
                 grow_on_ece,
+                slow_start,
+                paced,
                 ..NewRenoConfig::new(Bytes::new(MSS))
             },
             initial_alpha,
             b,
         },
     )
+}
+
+fn slow_starts() -> impl Strategy<Value = (SlowStart, bool)> {
+    let choices = [
+        SlowStart::Standard,
+        SlowStart::Hystart,
+        SlowStart::HystartPlusPlus,
+    ];
+    (prop::sample::select(choices.to_vec()), any::<bool>())
 }
 
 impl Settings {
@@ -92,7 +108,7 @@ impl Settings {
         [
             Algorithm::NewReno(NewReno::new(window)),
             Algorithm::Dctcp(Dctcp::new(dctcp)),
-            Algorithm::D2tcp(D2tcp::new(d2tcp)),
+            Algorithm::from(D2tcp::new(d2tcp)),
             Algorithm::from(Cubic::new(cubic)),
         ]
     }
@@ -189,6 +205,7 @@ impl Episodes {
 struct Run {
     sender: Sender,
     control: Algorithm,
+    rtt: Option<Span>,
     /// SND.NXT at the last reaction.
     reacted: Option<u64>,
     /// The end of DCTCP's observation window.
@@ -206,6 +223,7 @@ impl Run {
                 ..Sender::default()
             },
             control,
+            rtt: None,
             reacted: None,
             window_end: 0,
             episodes: None,
@@ -226,6 +244,7 @@ impl Run {
                 self.ack(outstanding * percent / 100, echo, limited, phase);
             }
             Operation::Duplicate { echo } => self.ack(0, echo, true, 0),
+            Operation::RoundTrip { us } => self.rtt = Some(Span::from_us(us)),
             Operation::Loss => {
                 let largest = self.sender.snd_una;
                 self.congest(CongestionEvent::Loss { count: 1, largest });
@@ -251,7 +270,7 @@ impl Run {
             acked: Bytes::new(bytes),
             segments: bytes.div_ceil(MSS).max(1) as u32,
             echo: if echo { Echo::Congestion } else { Echo::Clear },
-            rtt: None,
+            rtt: self.rtt.filter(|_| bytes > 0),
             limited_by: if limited {
                 LimitedBy::Window
             } else {

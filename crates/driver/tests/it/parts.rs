@@ -48,7 +48,7 @@ workload = "bulk"
 from = "host:0..5"
 to = "host:10..15"
 size = "100 KB"
-transport = { congestion = "cubic", handshake = false }
+transport = { congestion = "cubic", handshake = false, slow_start = "hystart", pacing = true }
 [flows.short]
 workload = "poisson"
 from = "all"

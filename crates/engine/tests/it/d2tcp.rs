@@ -34,7 +34,7 @@ fn two_flows(bytes: u64, deadlines: [Option<Span>; 2], d2tcp: bool) -> Simulatio
         bulk.deadline = deadline.map(|span| Time::ZERO + span);
         bulk.watched = true;
         if d2tcp {
-            bulk.controller = Some(Algorithm::D2tcp(D2tcp::new(D2tcpConfig::new(MSS))));
+            bulk.controller = Some(Algorithm::from(D2tcp::new(D2tcpConfig::new(MSS))));
         }
         simulation.add_application(Box::new(bulk));
     }

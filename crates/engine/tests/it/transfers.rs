@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::common::{Algo, Bulk, marking_threshold, tcp_config};
 use incastle_cases::cases;
+use incastle_congestion::PacingRatio;
 use incastle_engine::Simulation;
 use incastle_engine::core::{FlowIndex, Node};
 use incastle_engine::flow::{Actions, Application, Notice};
@@ -233,7 +234,13 @@ fn nets() -> impl Strategy<Value = Net> {
 }
 
 fn transfers() -> impl Strategy<Value = Transfer> {
-    let algo = prop_oneof![Just(Algo::NewReno), Just(Algo::Cubic), Just(Algo::DCTCP),];
+    let algo = prop_oneof![
+        Just(Algo::NewReno),
+        Just(Algo::Cubic),
+        Just(Algo::DCTCP),
+        Just(Algo::Hystart),
+        Just(Algo::HystartPlusPlus),
+    ];
     let recovery = prop_oneof![
         Just(tcp::Recovery::Reno),
         Just(tcp::Recovery::NewReno),
@@ -242,7 +249,7 @@ fn transfers() -> impl Strategy<Value = Transfer> {
     (
         (0..150_000_u64, 0..5_000_u64, any::<bool>()),
         (algo, recovery, any::<bool>(), any::<bool>()),
-        (1..4_u32, 1..9_u32, any::<bool>(), 1..300_u64),
+        (1..4_u32, 1..9_u32, any::<bool>(), 1..300_u64, any::<bool>()),
     )
         .prop_map(|(size, kind, acks)| {
             let (algo, recovery, handshake, timestamps) = kind;
@@ -254,6 +261,7 @@ fn transfers() -> impl Strategy<Value = Transfer> {
                 delayed_ack_count: acks.0,
                 burst: acks.1,
                 limited_transmit: acks.2,
+                pacing: acks.4.then_some(PacingRatio::LINUX),
                 rto: tcp::RtoConfig {
                     min: Span::from_ms(acks.3),
                     randomized: acks.2,

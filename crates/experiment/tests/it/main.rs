@@ -16,6 +16,7 @@ mod ports;
 mod qcn;
 mod requests;
 mod runs;
+mod slow_start;
 mod timeouts;
 mod topologies;
 mod udt;

@@ -241,6 +241,7 @@ proptest! {
             "{ variant = 'III', cp_q_eq = '5 KB', sampling = '2007-11', ports = 'switch->receiver' }",
         ]),
         handshake in any::<bool>(),
+        modern in any::<bool>(),
         seed in any::<u64>(),
     ) {
         let mut text = STAR.to_owned();
@@ -255,6 +256,8 @@ proptest! {
             ("run.duration", "5 ms"),
             ("transport.congestion", congestion),
             ("transport.min_rto", "1 ms"),
+            ("transport.slow_start", if modern { "hystart++" } else { "standard" }),
+            ("transport.pacing", if modern { "true" } else { "false" }),
             ("transport.handshake", if handshake { "true" } else { "false" }),
             ("switch.queue", queue),
             ("switch.qcn", qcn),

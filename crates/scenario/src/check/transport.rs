@@ -5,6 +5,7 @@ use incastle_units::Amount;
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
 use crate::check::{mtu, udt};
+use crate::grammar::value::Value as _;
 use crate::language::flows::Group;
 use crate::language::root::Root;
 use crate::language::tcp::{Congestion, EcnMode, Tcp, WindowLimit};
@@ -131,6 +132,7 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         )
         .help("shorten delayed_ack_timeout, or turn delayed ACKs off with delayed_ack_count = 1");
     }
+    check_slow_start(path, tcp, cx);
     if tcp.congestion.needs_fractions() && tcp.ecn != EcnMode::Dctcp {
         let word = tcp.congestion.word();
         cx.warn_at(
@@ -141,6 +143,21 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             "congestion = \"{word}\" is meant for ecn = \"dctcp\""
         ));
     }
+}
+
+fn check_slow_start(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    if tcp.congestion.knows(tcp.slow_start) {
+        return;
+    }
+    cx.error_at(
+        &written(path, &["slow_start", "congestion"], cx),
+        format!(
+            "slow_start = {} is no choice of {}",
+            tcp.slow_start.write(),
+            tcp.congestion.word()
+        ),
+    )
+    .help("\"hystart\" is for cubic; \"hystart++\" for new-reno, reno, cubic, dctcp and d2tcp");
 }
 
 fn check_window(path: &str, key: &str, amount: Amount, tcp: &Tcp, cx: &mut Context<'_>) {

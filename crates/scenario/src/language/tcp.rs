@@ -5,6 +5,7 @@ use incastle_congestion::{CwaExtremes, CwaReaction, DtCwa as DtCwaController, Dt
 use incastle_congestion::{D2tcp as D2tcpController, D2tcpConfig};
 use incastle_congestion::{Dctcp as DctcpController, DctcpConfig};
 use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
+use incastle_congestion::{PacingRatio, SlowStart};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
@@ -39,8 +40,16 @@ table! {
         value ect_on_control: bool = ecn.with(ce_change).default_ect_on_control(), shown "true under `ecn = \"dctcp\"`, else false";
         /// Whether ACKs with ECE grow the window.
         value grow_on_ece: bool = NewRenoConfig::new(default_mss()).grow_on_ece;
-        /// One ACK grows the window in slow start by at most this number of segments (L of RFC 3465).
-        value abc_limit: u32 = NewRenoConfig::new(default_mss()).abc_limit, in at_least(1);
+        /// The end of slow start.
+        value slow_start: SlowStart = SlowStart::Standard;
+        /// One ACK grows the window in slow start by at most this number of segments (L of RFC 3465 and 9406).
+        value abc_limit: u32 = default_abc_limit(slow_start), shown "8 under `slow_start = \"hystart++\"`, else 2", in at_least(1);
+        /// Whether segments leave at a rate of the window per round-trip time, as with Linux's internal pacing, unless the control has a rate of its own.
+        value pacing: bool = false;
+        /// That rate in slow start, in percent of the window per round-trip time.
+        value pacing_ss_ratio: u32 = PacingRatio::LINUX.slow_start, in between(1, 1_000);
+        /// The same from half of ssthresh on.
+        value pacing_ca_ratio: u32 = PacingRatio::LINUX.avoidance, in between(1, 1_000);
         /// The window at the start.
         value initial_window: Amount = segments(tcp::Config::default().initial_window);
         /// The least window after a reaction to marks.
@@ -173,6 +182,17 @@ words! {
 }
 
 words! {
+    for SlowStart {
+        /// With the first loss or mark.
+        "standard" => Standard,
+        /// When the ACKs of a round span half a round trip or the delay has grown (HyStart of Linux's CUBIC).
+        "hystart" => Hystart,
+        /// When the delay has grown, after rounds of slower growth (RFC 9406).
+        "hystart++" => HystartPlusPlus,
+    }
+}
+
+words! {
     for tcp::Recovery {
         /// Fast recovery ends with the first new ACK.
         "reno" => Reno,
@@ -215,6 +235,15 @@ word_or! {
 }
 
 impl Congestion {
+    /// Whether slow start may end like this.
+    pub fn knows(&self, slow_start: SlowStart) -> bool {
+        match slow_start {
+            SlowStart::Standard => true,
+            SlowStart::Hystart => matches!(self, Self::Cubic(_)),
+            SlowStart::HystartPlusPlus => !matches!(self, Self::DtCwa(_) | Self::Custom(_)),
+        }
+    }
+
     /// Whether the sender needs DCTCP's echo, which reports the marked data exactly.
     pub fn needs_fractions(&self) -> bool {
         matches!(self, Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_))
@@ -228,6 +257,14 @@ impl Dctcp {
             g: self.g,
             initial_alpha: self.initial_alpha,
         }
+    }
+}
+
+/// RFC 9406, section 4.3: L = 8 for senders that do not pace.
+fn default_abc_limit(slow_start: SlowStart) -> u32 {
+    match slow_start {
+        SlowStart::Standard | SlowStart::Hystart => NewRenoConfig::new(default_mss()).abc_limit,
+        SlowStart::HystartPlusPlus => 8,
     }
 }
 
@@ -308,6 +345,10 @@ impl Tcp {
             limited_transmit: self.limited_transmit,
             slow_start_after_idle: self.slow_start_after_idle,
             burst,
+            pacing: self.pacing.then_some(PacingRatio {
+                slow_start: self.pacing_ss_ratio,
+                avoidance: self.pacing_ca_ratio,
+            }),
         }
     }
 
@@ -319,6 +360,8 @@ impl Tcp {
             min_cwnd: self.bytes(self.min_cwnd),
             grow_on_ece: self.grow_on_ece,
             abc_limit: self.abc_limit,
+            slow_start: self.slow_start,
+            paced: self.pacing,
         };
         match &self.congestion {
             Congestion::NewReno(_) | Congestion::Reno(_) => {
@@ -333,7 +376,7 @@ impl Tcp {
             Congestion::Dctcp(dctcp) => {
                 Algorithm::Dctcp(DctcpController::new(dctcp.to_config(window)))
             }
-            Congestion::D2tcp(d2tcp) => Algorithm::D2tcp(D2tcpController::new(D2tcpConfig {
+            Congestion::D2tcp(d2tcp) => Algorithm::from(D2tcpController::new(D2tcpConfig {
                 dctcp: d2tcp.estimate.to_config(window),
                 min_urgency: d2tcp.d_min,
                 max_urgency: d2tcp.d_max,

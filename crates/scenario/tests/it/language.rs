@@ -475,6 +475,8 @@ proptest! {
             ("network.rate", &format!("{rate} bit/s")),
             ("network.delay", &format!("{delay} ps")),
             ("transport.congestion", congestion),
+            ("transport.slow_start", if shared { "hystart++" } else { "standard" }),
+            ("transport.pacing", if shared { "true" } else { "false" }),
             ("flows.first.transport.congestion", "dctcp"),
             ("flows.first.transport.g", &format!("{g:?}")),
             ("switch.buffer", if shared { "{ shared = '4 MB', alpha = 0.5 }" } else { "unlimited" }),

@@ -4,6 +4,7 @@
 //! docs/models/tcp.md repeat them from here. Leaves out: the parameters of the window rule, which
 //! belong to the controllers.
 
+use incastle_congestion::PacingRatio;
 use incastle_units::{Bytes, Span};
 use thiserror::Error;
 
@@ -105,6 +106,8 @@ pub struct Config {
     pub slow_start_after_idle: bool,
     /// Segments that leave together (segmentation offload); 1 sends each as soon as it may leave.
     pub burst: u32,
+    /// TCP's internal pacing, where the controller has no rate of its own.
+    pub pacing: Option<PacingRatio>,
 }
 
 impl Default for Config {
@@ -126,6 +129,7 @@ impl Default for Config {
             limited_transmit: true,
             slow_start_after_idle: true,
             burst: 1,
+            pacing: None,
         }
     }
 }

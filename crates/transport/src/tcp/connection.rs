@@ -365,9 +365,10 @@ impl Connection {
         self.algorithm.state()
     }
 
-    /// The rate at which segments leave one by one, for probes; none where the controller has none.
+    /// The rate at which segments leave one by one, for probes; none where nothing spaces them.
     pub fn pacing(&self) -> Option<Rate> {
-        self.algorithm.pacing()
+        let sent = self.stats.segments_sent;
+        self.sender.pacing(&self.config, &self.algorithm, sent)
     }
 
     /// Where loss recovery stands, for probes.

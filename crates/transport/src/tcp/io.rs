@@ -29,24 +29,30 @@ pub(super) struct SendWindow {
 }
 
 impl Io<'_> {
-    /// The controller's window, at least one segment (else nothing would ever move), and at most the
-    /// configuration's.
+    /// The window of new data.
     #[inline]
     pub(super) fn window(&self) -> SendWindow {
-        let window = match self.algorithm.window() {
-            Window::Limited(bytes) => bytes.count().max(u64::from(self.config.mss)),
-            Window::Unlimited => u64::MAX / 4,
-        };
-        match self.config.max_cwnd {
-            Some(max) if max.count() < window => SendWindow {
-                cwnd: max.count(),
-                limited_by: LimitedBy::Application,
-            },
-            _ => SendWindow {
-                cwnd: window,
-                limited_by: LimitedBy::Window,
-            },
-        }
+        send_window(self.algorithm, self.config)
+    }
+}
+
+/// The controller's window, at least one segment (else nothing would ever move), and at most the
+/// configuration's.
+#[inline]
+pub(super) fn send_window(algorithm: &Algorithm, config: &Config) -> SendWindow {
+    let window = match algorithm.window() {
+        Window::Limited(bytes) => bytes.count().max(u64::from(config.mss)),
+        Window::Unlimited => u64::MAX / 4,
+    };
+    match config.max_cwnd {
+        Some(max) if max.count() < window => SendWindow {
+            cwnd: max.count(),
+            limited_by: LimitedBy::Application,
+        },
+        _ => SendWindow {
+            cwnd: window,
+            limited_by: LimitedBy::Window,
+        },
     }
 }
 

@@ -4,13 +4,14 @@
 //! Leaves out: Nagle's algorithm (data leave immediately), urgent data, giving up on a silent peer.
 
 use incastle_congestion::{
-    AckSample, CongestionEvent, Context, Controller, Echo, LimitedBy, Phase, Reaction,
+    AckSample, Algorithm, CongestionEvent, Context, Controller, Echo, LimitedBy, Paced,
+    PacingRatio, Phase, Reaction,
 };
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
 use super::config::{Config, Recovery};
-use super::io::{AckInfo, Io, Progress, SendWindow};
+use super::io::{AckInfo, Io, Progress, SendWindow, send_window};
 use super::limit::Room;
 use super::recovery::{LossRecovery, NewAck, Timeout};
 use super::sack::Holes;
@@ -19,6 +20,9 @@ use super::stream::{Content, Stream};
 use super::timeout::{TimeoutKind, TimeoutReport};
 use super::timer::RetransmissionTimer;
 use crate::pacer::Pacer;
+
+/// Segments that leave before internal pacing spaces them (Linux 6.18, as `fq` once did).
+const UNPACED_SEGMENTS: u64 = 10;
 
 /// A segment to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,7 +118,7 @@ impl Sender {
     /// The next segment that may leave now.
     #[inline]
     pub(super) fn poll(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        let rate = io.algorithm.pacing();
+        let rate = self.pacing(io.config, io.algorithm, io.stats.segments_sent);
         if rate.is_some() && self.pacer.get_or_insert_default().holds(io.now) {
             self.stream.limit.set(LimitedBy::Window);
             return None;
@@ -126,6 +130,33 @@ impl Sender {
         };
         self.sent(io, &chunk, rate);
         Some(chunk)
+    }
+
+    /// The rate at which segments leave, where there is one: the controller's, or that of internal pacing.
+    #[inline]
+    pub(super) fn pacing(&self, config: &Config, algorithm: &Algorithm, sent: u64) -> Option<Rate> {
+        let internal = || self.internal_pacing(config.pacing?, config, algorithm, sent);
+        algorithm.pacing().or_else(internal)
+    }
+
+    #[cold]
+    fn internal_pacing(
+        &self,
+        ratio: PacingRatio,
+        config: &Config,
+        algorithm: &Algorithm,
+        sent: u64,
+    ) -> Option<Rate> {
+        // `tcp_update_skb_after_send`, Linux 6.18: the intervals after the first nine segments are zero.
+        if sent + 1 < UNPACED_SEGMENTS {
+            return None;
+        }
+        let cwnd = Bytes::new(send_window(algorithm, config).cwnd);
+        let paced = Paced {
+            outstanding: Bytes::new(self.space.max() - self.space.una()),
+            rtt: self.timer.rto().smoothed()?,
+        };
+        Some(ratio.rate(cwnd, algorithm.state().ssthresh, paced))
     }
 
     /// Never-sent data, or the FIN.
@@ -297,7 +328,11 @@ impl Sender {
         let size = Bytes::new(u64::from(chunk.len));
         if let Some(rate) = rate {
             let pacer = self.pacer.get_or_insert_default();
-            pacer.on_sent(io.now, rate, size);
+            if io.config.pacing.is_some() {
+                pacer.on_sent_with_credit(io.now, rate, size);
+            } else {
+                pacer.on_sent(io.now, rate, size);
+            }
         }
         if io.algorithm.uses_on_sent() {
             let mut cx = self.context(io.now, io.rng);

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use incastle_congestion::{
     Algorithm, Cubic, CubicConfig, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig,
-    NewReno, NewRenoConfig,
+    NewReno, NewRenoConfig, SlowStart,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -42,6 +42,11 @@ pub(crate) fn csv() -> String {
         )
     };
     let cubic = Algorithm::from(Cubic::new(CubicConfig::new(mss)));
+    let [hystart, plus_plus] = [SlowStart::Hystart, SlowStart::HystartPlusPlus].map(|choice| {
+        let mut config = CubicConfig::new(mss);
+        config.window.slow_start = choice;
+        Algorithm::from(Cubic::new(config))
+    });
     let mut text =
         String::from("algorithm,time_us,cwnd_bytes,ssthresh_bytes,alpha,queue_packets\n");
     for (name, (link, algorithm), every, rows) in [
@@ -49,6 +54,8 @@ pub(crate) fn csv() -> String {
         ("new-reno", reno(unmarked), Span::from_us(500), 120),
         ("new-reno-ecn", reno(LINK), Span::from_us(200), 120),
         ("cubic", (WIDE, cubic), Span::from_ms(200), 120),
+        ("cubic-hystart", (WIDE, hystart), Span::from_ms(50), 60),
+        ("cubic-hystart++", (WIDE, plus_plus), Span::from_ms(50), 60),
     ] {
         let end = Time::ZERO + every * rows;
         append(&mut text, name, &Pipe::new(link, algorithm).run(end), every);
@@ -71,7 +78,7 @@ pub(crate) fn csv() -> String {
 /// D2TCP with 3 MB to send, which take 25 ms: before a deadline that is too near, and one far off.
 fn with_deadlines(mss: Bytes) -> [(&'static str, Pipe); 2] {
     let pipe = |deadline| {
-        let d2tcp = Algorithm::D2tcp(D2tcp::new(D2tcpConfig::new(mss)));
+        let d2tcp = Algorithm::from(D2tcp::new(D2tcpConfig::new(mss)));
         Pipe::new(LINK, d2tcp).with_deadline(3_000_000, Time::ZERO + deadline)
     };
     [

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Cubic, CubicConfig,
-    Dctcp, DctcpConfig, NewReno, NewRenoConfig, Reaction, Window,
+    Dctcp, DctcpConfig, NewReno, NewRenoConfig, Reaction, SlowStart, Window,
 };
 use incastle_engine::core::{FlowIndex, HostIndex, Node, Purpose, Side, Source, substream};
 use incastle_engine::flow::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
@@ -198,6 +198,10 @@ impl Application for Datagrams {
 pub(crate) enum Algo {
     NewReno,
     Cubic,
+    /// CUBIC with Linux's HyStart.
+    Hystart,
+    /// NewReno with HyStart++.
+    HystartPlusPlus,
     Dctcp(DctcpConfig),
     /// DCTCP that reacts to one crossing of the threshold by one cut.
     OneCut(DctcpConfig),
@@ -214,7 +218,7 @@ impl Algo {
 /// TCP parameters of the theory's world: established connections, one ACK per packet.
 pub(crate) fn tcp_config(algo: Algo) -> tcp::Config {
     let ecn = match algo {
-        Algo::NewReno | Algo::Cubic => tcp::EcnMode::Off,
+        Algo::NewReno | Algo::Cubic | Algo::Hystart | Algo::HystartPlusPlus => tcp::EcnMode::Off,
         Algo::Dctcp(_) | Algo::OneCut(_) => tcp::EcnMode::Dctcp(tcp::CeChange::Linux),
     };
     tcp::Config {
@@ -231,11 +235,25 @@ pub(crate) fn controller(algo: Algo) -> Algorithm {
     match algo {
         Algo::NewReno => Algorithm::NewReno(NewReno::new(NewRenoConfig::new(MSS))),
         Algo::Cubic => Algorithm::from(Cubic::new(CubicConfig::new(MSS))),
+        Algo::Hystart => Algorithm::from(Cubic::new(CubicConfig {
+            window: starting(SlowStart::Hystart),
+            ..CubicConfig::new(MSS)
+        })),
+        Algo::HystartPlusPlus => {
+            Algorithm::NewReno(NewReno::new(starting(SlowStart::HystartPlusPlus)))
+        }
         Algo::Dctcp(config) => Algorithm::Dctcp(Dctcp::new(config)),
         Algo::OneCut(config) => Algorithm::Custom(Box::new(OneCut {
             inner: Dctcp::new(config),
             deaf_until: Time::ZERO,
         })),
+    }
+}
+
+const fn starting(slow_start: SlowStart) -> NewRenoConfig {
+    NewRenoConfig {
+        slow_start,
+        ..NewRenoConfig::new(MSS)
     }
 }
 

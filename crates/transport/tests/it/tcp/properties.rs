@@ -2,7 +2,7 @@
 //! order in both directions, the transfer ends, and the connection closes.
 
 use incastle_cases::cases;
-use incastle_congestion::{Algorithm, Dctcp, DctcpConfig};
+use incastle_congestion::{Algorithm, Dctcp, DctcpConfig, PacingRatio};
 use incastle_transport::tcp::{
     CeChange, Config, Connection, EcnMode, Event, Flags, Recovery, Role, TimeoutKind,
 };
@@ -77,14 +77,14 @@ prop_compose! {
     fn any_config()(
         recovery in recovery(),
         ecn in ecn_mode(),
-        switches in any::<[bool; 6]>(),
+        switches in any::<[bool; 7]>(),
         mss in 1_u16..2000,
         delayed_ack_count in 1_u32..5,
         burst in 1_u32..8,
         window in 1_u64..40_000,
         initial in 1_u64..20,
     ) -> Config {
-        let [handshake, timestamps, limited, idle, ect, randomized] = switches;
+        let [handshake, timestamps, limited, idle, ect, randomized, paced] = switches;
         let mut config = Config {
             mss,
             recovery,
@@ -95,6 +95,7 @@ prop_compose! {
             burst,
             limited_transmit: limited,
             slow_start_after_idle: idle,
+            pacing: paced.then_some(PacingRatio::LINUX),
             ect_on_control: ect,
             receive_window: Bytes::new(window.max(u64::from(mss) / 2)),
             initial_window: Bytes::new(initial * u64::from(mss)),

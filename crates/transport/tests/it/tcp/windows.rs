@@ -2,7 +2,8 @@
 //! pacing, and an application that stops.
 
 use incastle_congestion::{
-    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Reaction, Window,
+    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, PacingRatio,
+    Reaction, Window,
 };
 use incastle_transport::tcp::{Config, Connection, Event, Role};
 use incastle_units::{Bytes, Rate, Span};
@@ -313,4 +314,27 @@ fn a_pacing_rate_spaces_segments() {
          12 A 3000+1000
          16 A 4000+500",
     );
+}
+
+/// Linux's internal pacing, with a window of 4 segments at first and a round-trip time of 20 ms: the
+/// first ten segments leave as the window allows.
+#[test]
+fn internal_pacing_spaces_segments_from_the_tenth_on() {
+    let config = Config {
+        pacing: Some(PacingRatio::LINUX),
+        ..config()
+    };
+    let mut wire = Wire::symmetric(&config, |_| Fate::Pass);
+    wire.endpoints[0].write(u64::MAX / 2);
+    wire.run(ms(42));
+    let departures = wire.record.iter().filter(|packet| packet.from == 0);
+    let us: Vec<u64> = departures.map(|p| p.at.as_ps() / 1_000_000).collect();
+    let unpaced = [[0; 4].as_slice(), &[20_000; 6]].concat();
+    assert_eq!(us[..10], unpaced);
+    // 7 segments at the tenth: 1,000 B at 2 x 7,000 B / 20 ms take 1,428 us, half of that after the pause
+    // since 0. 8 segments at the next: 1,250 us.
+    assert_eq!(us[10..12], [20_714, 21_964]);
+    // 9 segments with the ACK at 40 ms: 1,111 us, half of that after the pause. Then 14: 714 us, and 15
+    // with the ACK at 40.714 ms: 667 us.
+    assert_eq!(us[12..], [40_000, 40_555, 41_269, 41_936]);
 }
