@@ -96,6 +96,10 @@ STYLES = {
     "slides": Style((10.0, 5.6), 16, 1.0, settings={"lines.linewidth": 2.5, "lines.markersize": 8}),
 }
 """By the names that --style takes. IEEE's column is 3.5 inches wide, that of ACM 3.33."""
+TITLE, TEXT, SMALL, SMALLER, SMALLEST = (
+    STYLES["screen"].font + more for more in (1, 0, -1, -2, -2.5)
+)
+"""Sizes of letters in figures of papers, whose panels may be many."""
 
 _SETTINGS: dict[str, Any] = {
     "font.family": "DejaVu Sans",

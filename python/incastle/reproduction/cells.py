@@ -29,7 +29,7 @@ class Cells:
     """
 
     width: float = 7.6
-    font: float = 8
+    font: float = figures.SMALL
     height: float = 0.24
     """Of a row, in inches."""
     grouped: bool = False

@@ -107,7 +107,8 @@ class Panels(ABC):
             sharey=self.share_y or self._shared(panels, columns),
         )
         shown: dict[str, Any] = {}
-        font = 10 if columns < 3 else 9 if columns < 5 else 8  # noqa: PLR2004
+        sizes = (figures.TITLE, figures.TITLE, figures.TEXT, figures.TEXT, figures.SMALL)
+        font = sizes[min(columns, len(sizes)) - 1]
         wide = int(0.85 * self.size[0] / columns / (_LETTER * font))
         for axes, panel in zip_longest(grid.flat, panels):
             if panel is None:
@@ -134,7 +135,7 @@ class Panels(ABC):
             if not once and (place % columns == 0 or label != labels[place - 1]):
                 self.name_values(axes, label)
         if once:
-            figure.supylabel(labels[0], fontsize=9)
+            figure.supylabel(labels[0], fontsize=figures.TEXT)
 
     def _legend(self, figure: Figure, shown: Mapping[str, Any]) -> None:
         """Name the series below the panels, those of the paper last."""
@@ -163,7 +164,7 @@ class Panels(ABC):
     def name_values(self, axes: Axes, label: str) -> None:
         """Name the axis of the values; the name of a row stands above it."""
         axis = axes.xaxis if self.sideways else axes.yaxis
-        axis.set_label_text(label, fontsize=7 if "\n" in label else None)
+        axis.set_label_text(label, fontsize=figures.SMALLER if "\n" in label else None)
 
     def style(self, name: object, place: int) -> dict[str, Any]:
         """Give the style of a series."""
@@ -404,12 +405,12 @@ class Dots(Panels):
     def _axes(self, axes: Axes, panel: Panel, places: list[str]) -> None:
         ticks = range(len(places))
         if self.sideways:
-            axes.set_yticks(ticks, places, fontsize=8)
+            axes.set_yticks(ticks, places, fontsize=figures.SMALL)
             axes.set_ylim(len(places) - 0.5, -0.5)
             _scale(axes.xaxis, panel.look.scale)
         else:
             side = "right" if self.rotation else "center"
-            axes.set_xticks(ticks, places, rotation=self.rotation, ha=side, fontsize=8)
+            axes.set_xticks(ticks, places, rotation=self.rotation, ha=side, fontsize=figures.SMALL)
             axes.set_xlabel(self.category_label)
             axes.set_xlim(-0.6, len(places) - 0.4)
             _scale(axes.yaxis, panel.look.scale)
@@ -434,7 +435,7 @@ class Stacked(Panels):
             sums = data.select(self.x, total.alias("total")).unique(self.x, maintain_order=True)
             for place, count in enumerate(sums["total"]):
                 text = f"{count:.{1 if 0 < count < 10 else 0}f}"  # noqa: PLR2004
-                axes.text(place, 103, text, fontsize=6, rotation=90, ha="center")
+                axes.text(place, 103, text, fontsize=figures.SMALLEST, rotation=90, ha="center")
             data = data.with_columns(shares.alias(panel.y))
         xs = _values(data, self.x)
         floor, shown = [0.0] * len(xs), {}
@@ -443,7 +444,7 @@ class Stacked(Panels):
             colour = self.style(name, place)["color"]
             shown[str(name)] = axes.bar(range(len(xs)), heights, bottom=floor, color=colour)
             floor = [a + b for a, b in zip(floor, heights, strict=True)]
-        axes.set_xticks(range(len(xs)), [str(x) for x in xs], fontsize=7)
+        axes.set_xticks(range(len(xs)), [str(x) for x in xs], fontsize=figures.SMALLER)
         axes.set_xlabel(self.x_label)
         axes.grid(visible=False, axis="x")
         return shown
@@ -474,8 +475,8 @@ class Maps(Panels):
                     axes.plot(x, y, marker="x", color="black", ms=5.6, mew=2.6)
                     axes.plot(x, y, marker="x", color="white", ms=4.4, mew=1.2)
         axes.grid(visible=False)
-        axes.set_xticks(range(len(xs)), [str(x) for x in xs], fontsize=7)
-        axes.set_yticks(range(len(ys)), [str(y) for y in ys], fontsize=7)
+        axes.set_xticks(range(len(xs)), [str(x) for x in xs], fontsize=figures.SMALLER)
+        axes.set_yticks(range(len(ys)), [str(y) for y in ys], fontsize=figures.SMALLER)
         axes.set_xlabel(self.x_label)
         return {}
 
@@ -519,7 +520,7 @@ def distribution(axes: Axes, data: pl.DataFrame, value: str, style: Mapping[str,
 
 def legend_columns(labels: Sequence[str], width: float = 7.2) -> int:
     """Give how many columns of a legend fit below a figure."""
-    return max(1, min(4, int(width / (_HANDLE + 9 * _LETTER * max(map(len, labels))))))
+    return max(1, min(4, int(width / (_HANDLE + figures.TEXT * _LETTER * max(map(len, labels))))))
 
 
 def _wrapped(title: str, width: int) -> str:

@@ -2,7 +2,7 @@
 
 A figure is drawn from one table and from nothing else; that table is its CSV. Rendering therefore
 needs neither runs nor papers and can happen in another process. The style is that of
-`incastle.plotting.style`; its colours are here, too, so that a drawing imports one module.
+`incastle.plotting.style`; its colours and sizes are here, too: a drawing imports one module.
 """
 
 from __future__ import annotations
@@ -22,6 +22,11 @@ from incastle.plotting.style import (
     RED,
     SERIES,
     SKY,
+    SMALL,
+    SMALLER,
+    SMALLEST,
+    TEXT,
+    TITLE,
     canvas,
     encode,
 )
@@ -46,7 +51,12 @@ __all__ = [
     "RED",
     "SERIES",
     "SKY",
+    "SMALL",
+    "SMALLER",
+    "SMALLEST",
     "STYLES",
+    "TEXT",
+    "TITLE",
     "UNFINISHED",
     "Drawing",
     "arrows",
@@ -99,7 +109,7 @@ def _tell_unfinished(figure: Figure, data: pl.DataFrame) -> None:
             f"up to {max(counts)} unfinished at the end of a run: lower ends are drawn; bands and "
             "bars reach to the upper ends, arrows stand where there is none"
         )
-        figure.suptitle(words, x=0.01, ha="left", fontsize=6.5, color=GREY)
+        figure.suptitle(words, x=0.01, ha="left", fontsize=SMALLEST, color=GREY)
 
 
 def spread(axes: Axes, data: pl.DataFrame, x: str, y: str, **style: Any) -> None:  # noqa: ANN401
@@ -203,5 +213,5 @@ def mark(axes: Axes, x: float, text: str, *, y: float = 0.02, side: str = "left"
         textcoords="offset points",
         ha=side,
         color=GREY,
-        fontsize=8,
+        fontsize=SMALL,
     )

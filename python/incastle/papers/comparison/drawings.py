@@ -107,10 +107,12 @@ def _dots(axes: Axes, part: pl.DataFrame, labels: list[str]) -> None:
             figures.arrows(axes, [(row["mean"], y)], style["color"], sideways=True)
         axes.plot(row["mean"], y, marker="o", ms=5, clip_on=False, **style)
     unit = f" ({first['unit']})" if first["unit"] else ""
-    axes.set_title(f"{first['workload']}\n{first['metric']}{unit}", fontsize=7.5)
-    axes.set_xlabel(_DIRECTIONS[first["better"]], fontsize=6.5, color=figures.GREY, labelpad=1)
-    axes.set_yticks(range(len(labels)), labels, fontsize=7)
-    axes.tick_params(axis="x", labelsize=7)
+    axes.set_title(f"{first['workload']}\n{first['metric']}{unit}", fontsize=figures.SMALLER)
+    axes.set_xlabel(
+        _DIRECTIONS[first["better"]], fontsize=figures.SMALLEST, color=figures.GREY, labelpad=1
+    )
+    axes.set_yticks(range(len(labels)), labels, fontsize=figures.SMALLER)
+    axes.tick_params(axis="x", labelsize=figures.SMALLER)
     axes.margins(x=0.12)
     axes.locator_params(axis="x", nbins=4)
     axes.grid(visible=True, axis="y", color="#eeeeee")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from incastle.reproduction.declarations import Declarations
 
-from . import answer, readings, runs
+from . import answer, drawings, readings, runs
 
-DECLARED = Declarations(Path(__file__).parent, (runs, answer), readings.AXES)
+DECLARED = Declarations(Path(__file__).parent, (runs, answer, drawings), readings.AXES)
 PAPER = DECLARED.paper()

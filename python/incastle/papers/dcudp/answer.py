@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import polars as pl
 
-from incastle.reproduction import claims
+from incastle.reproduction import claims, figures
 from incastle.reproduction.cells import Cells
 from incastle.reproduction.statistics import number
 
@@ -137,7 +137,7 @@ def draw_map(figure: Figure, data: pl.DataFrame) -> None:
     table = table.sort("switch", maintain_order=True).with_columns(
         value=None, in_band=pl.col("text") != "", text=pl.col("text").replace("", "-")
     )
-    Cells(width=9.5, font=7, height=0.3, grouped=True)(figure, table)
+    Cells(width=9.5, font=figures.SMALLER, height=0.3, grouped=True)(figure, table)
 
 
 def appearing(table: pl.DataFrame) -> dict[tuple[str, str], set[str]]:
