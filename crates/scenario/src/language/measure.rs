@@ -18,7 +18,8 @@ use crate::text::node::{Content, Entry, Node};
 table! {
     /// `[measure]`
     pub struct Measure {
-        /// Where the histograms and means of queues and links begin.
+        /// Where the histograms and means of queues and links begin. FCTs and slowdowns are of transfers
+        /// that begin from here to `until`.
         value warmup: Span = Span::ZERO;
         /// Where they end.
         value until: Stop = Stop::End;
