@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
 from incastle.plotting.style import STYLES, setting
@@ -27,7 +28,9 @@ HEIGHT = 0.6
 """Of the axes of a panel, as a share of the panel with its titles and legends."""
 TICKS = 6
 """On a logarithmic axis, at most."""
-MARK = 6
+MIN_LETTERS = 12
+"""In a line of the name of an axis."""
+MARK = 9.5
 """Width of an entry's picture and margins, in letters."""
 ROW = 1.6
 """Height of a row of a legend, as a multiple of the font's size."""
@@ -69,6 +72,12 @@ def height_of(axes: Axes) -> float:
     figure, place = axes.get_figure(root=True), axes.get_subplotspec()
     rows = 1 if place is None else place.get_gridspec().nrows
     return 1.0 if figure is None else HEIGHT * float(figure.get_size_inches()[1]) / rows
+
+
+def wrap_name(axes: Axes, options: Options) -> None:
+    """Break the name of the vertical axis into lines that fit its panel."""
+    letters = int(height_of(axes) / letter(options, "font.size"))
+    axes.set_ylabel(textwrap.fill(axes.get_ylabel(), max(letters, MIN_LETTERS)))
 
 
 def name_once(figure: Figure, grid: Sequence[Sequence[Axes]], x: str, y: str) -> None:
@@ -123,9 +132,12 @@ def _legend(
 
 
 def columns(figure: Figure, labels: Sequence[str], options: Options) -> int:
-    """Return how many columns a legend has room for."""
-    widest = (max(map(len, labels)) + MARK) * letter(options, "legend.fontsize")
-    return max(1, min(len(labels), int(figure.get_size_inches()[0] / widest)))
+    """Return how many columns a legend has room for, as it is read row by row."""
+    for count in range(len(labels), 1, -1):
+        widths = (max(map(len, labels[column::count])) + MARK for column in range(count))
+        if sum(widths) * letter(options, "legend.fontsize") <= figure.get_size_inches()[0]:
+            return count
+    return 1
 
 
 def letter(options: Options, size: str) -> float:

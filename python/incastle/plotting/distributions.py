@@ -104,7 +104,7 @@ def _fct_panel(
         share(axes, low, high, floor=floor, label=one.label or "_", **line(place))
         if left := frame["fct_s"].null_count():
             text = f"{left:,} of {len(frame):,}"
-            intervals.in_corner(axes, text, rows, line(place)["color"], above=ccdf)
+            intervals.in_corner(axes, text, rows, line(place)["color"], left=ccdf)
             rows += 1
     if ccdf:
         axes.set_yscale("log")
@@ -340,10 +340,9 @@ def total_goodput(figure: Figure, series: Sequence[Series], options: Options) ->
             axes.fill_between(scaled["time_s"], *band, **shade)
     axes.set_ylabel(f"total goodput ({unit})")
     axes.set_ylim(0, axes.get_ylim()[1])
-    seeds = any(len(one.runs) > 1 for one in series)
-    legend_outside(
-        figure, axes, options, intervals.shade("95 % interval of the mean") if seeds else None
-    )
+    seeds = max(len(one.runs) for one in series)
+    words = intervals.shade(intervals.of_seeds(seeds)) if seeds > 1 else None
+    legend_outside(figure, axes, options, words)
     return "goodput.parquet"
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
 
 OPEN, COUNTED = "some flows unfinished", "number of unfinished flows"
-BOUNDS, ENDLESS = "between the bounds: unfinished flows", "no upper bound: unfinished flows"
+BOUNDS, ENDLESS = "between the bounds: unfinished flows", "no upper bound"
 THIN_BAR, WIDE_BAR, CAP = 0.75, 3.0, 1.1
 """Widths of the bars of intervals, of what is between bounds, and of caps, in those of lines."""
 PALE: dict[str, Any] = {"alpha": 0.4}
@@ -163,18 +163,17 @@ def count_unfinished(axes: Axes, data: pl.DataFrame, row: int, color: str) -> No
         )
 
 
-def in_corner(axes: Axes, text: str, row: int, color: str, *, above: bool) -> None:
-    """Write a number in a row of the upper or lower right corner."""
-    place = (0, -1.0 - ROW * row) if above else (0, 1.0 + ROW * row)
+def in_corner(axes: Axes, text: str, row: int, color: str, *, left: bool) -> None:
+    """Write a number in a row of the lower left or right corner."""
     axes.annotate(
         text,
-        (1, 1 if above else 0),
+        (0 if left else 1, 0),
         xycoords="axes fraction",
-        xytext=place,
+        xytext=(0.5 if left else 0, 1.0 + ROW * row),
         textcoords=("offset fontsize", "offset fontsize"),
         size="xx-small",
         color=color,
-        ha="right",
+        ha="left" if left else "right",
         va="center",
     )
 
@@ -201,8 +200,13 @@ def remarks(data: pl.DataFrame) -> dict[str, Artist | Container]:
     }
     seeds = data.drop_nulls("mean_from")["runs"]
     if len(seeds):
-        found = {f"95 % interval over {max(seeds)} seeds": _capped_bar(), **found}
+        found = {of_seeds(max(seeds)): _capped_bar(), **found}
     return found
+
+
+def of_seeds(count: int) -> str:
+    """Name the interval of a mean in legends."""
+    return f"95 % interval over {count} seeds"
 
 
 def _capped_bar() -> Container:

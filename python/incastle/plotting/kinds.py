@@ -10,7 +10,7 @@ from incastle.analysis.completions import ends_of
 from incastle.analysis.measures import find_column, groups_of
 from incastle.errors import PlotError
 from incastle.plotting import distributions, results, slowdowns, sweeps
-from incastle.plotting.axes import columns, in_line
+from incastle.plotting.axes import in_line, legend_outside, wrap_name
 from incastle.plotting.options import Options, matching
 from incastle.plotting.series import Cells, check, series_of
 from incastle.plotting.style import STYLES, canvas, form_of, save, unknown
@@ -63,9 +63,10 @@ def _of_runs(draw: Callable[[Axes, Result, Options], str]) -> Callable[..., str]
         sources = []
         for axes, one in zip(grid, series, strict=True):
             sources.append(draw(axes, one.first, options))
-            _name(axes, one.label, options)
             axes.label_outer()
+            wrap_name(axes, options)
         _alike(grid)
+        _name(figure, grid, [one.label for one in series], options)
         several = any(len(one.runs) > 1 for one in series)
         return sources[0] + (", of each series the first seed" if several else "")
 
@@ -80,22 +81,26 @@ def _alike(grid: Sequence[Axes]) -> None:
             axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-def _name(axes: Axes, title: str, options: Options) -> None:
-    """Name a panel and its lines; a single line is named by the title."""
-    handles, labels = axes.get_legend_handles_labels()
-    if len(handles) == 1:
-        title = f"{title}: {labels[0]}" if title else labels[0]
-    elif STYLES[options.style].is_column:
-        # Above the panel: within it a legend hides the lines.
-        above: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1), "alignment": "left"}
-        wide = axes.get_figure(root=True)
-        ncols = 1 if wide is None else columns(wide, labels, options)
-        axes.legend(title=title or None, ncols=ncols, **above)
-        return
+def _name(figure: Figure, grid: Sequence[Axes], titles: Sequence[str], options: Options) -> None:
+    """Name panels and their lines: one legend for all, where all have the same lines.
+
+    A single line is named by the title of its panel. In columns of papers legends that differ are
+    within the panels, elsewhere beside them.
+    """
+    found = [axes.get_legend_handles_labels()[1] for axes in grid]
+    for axes, labels, title in zip(grid, found, titles, strict=True):
+        alone = labels[0] if len(labels) == 1 else ""
+        axes.set_title(": ".join(filter(None, (title, alone))))
+    if not STYLES[options.style].is_column:
+        beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+        for axes, labels in zip(grid, found, strict=True):
+            if len(labels) > 1:
+                axes.legend(**beside)
+    elif all(labels == found[0] for labels in found):
+        legend_outside(figure, grid[0], options)
     else:
-        axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0))
-    if title:
-        axes.set_title(title)
+        for axes in grid:
+            axes.legend()
 
 
 def _run(description: str, table: str, draw: Callable[[Axes, Result, Options], str]) -> Kind:

@@ -87,6 +87,8 @@ _COLUMN = {
     "lines.linewidth": 1.1,
     "lines.markersize": 3.5,
     "axes.linewidth": 0.6,
+    "legend.handlelength": 1.8,
+    "legend.columnspacing": 1.2,
     "savefig.dpi": 300,
 }
 STYLES = {

@@ -9,7 +9,6 @@ swept key must be fixed: different networks have no common mean.
 from __future__ import annotations
 
 import math
-import textwrap
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -22,13 +21,12 @@ from incastle.analysis.seeds import over_seeds
 from incastle.errors import IncastleError, PlotError
 from incastle.plotting import intervals
 from incastle.plotting.axes import (
-    height_of,
     in_line,
     is_wide,
     legend_outside,
-    letter,
     logarithmic,
     panels,
+    wrap_name,
 )
 from incastle.plotting.options import Options
 from incastle.plotting.series import check_number
@@ -95,8 +93,6 @@ STRETCH = 1.2
 """The ends of a logarithmic axis, in values."""
 FEW = 4
 """Values of a key that have a tick each."""
-MIN_LETTERS = 12
-"""In a line of the name of an axis."""
 ROOM = 1.05
 """The end of an axis that begins at 0, in largest values: curves do not touch the frame."""
 
@@ -306,8 +302,8 @@ def _shorten(axes: mpl_axes.Axes, options: Options, *, names_group: bool) -> Non
         axes.set_xlabel("")
     if names_group and not place.is_first_col():
         words = ""
-    letters = int(height_of(axes) / letter(options, "font.size"))
-    axes.set_ylabel(textwrap.fill(words, max(letters, MIN_LETTERS)))
+    axes.set_ylabel(words)
+    wrap_name(axes, options)
 
 
 def _values(sweep: Sweep, wanted: Axes, column: str) -> pl.DataFrame:
