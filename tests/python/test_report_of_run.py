@@ -95,6 +95,23 @@ def test_flows_before_the_warmup_are_not_the_slowest(
     assert set(api.slowest_flows(result, 12)) == late
 
 
+def test_a_sweep_is_a_page_with_its_table_and_measures(
+    cli: Callable[..., Output], tmp_path: Path
+) -> None:
+    out = tmp_path / "swept"
+    lists = ("--set", "network.senders=2,4", "--set", "transport.congestion=dctcp,cubic")
+    assert cli("sweep", "small.toml", *lists, "--seeds", "2", "--out", str(out)).status == 0
+    output = cli("report", str(out))
+    assert output.status == 0, output.err
+    text = (out / "report.html").read_text(encoding="utf-8")
+    assert "<h1>small, by network.senders and transport.congestion</h1>" in text
+    assert text.count("<tr><td>2</td><td>dctcp</td>") >= 1
+    assert "FCT by network.senders" in text
+    assert "queue by network.senders" in text
+    assert "<section>" not in text
+    assert cli("sweep", "small.toml", *lists, "--seeds", "2", "--out", str(out)).status == 0
+
+
 def test_a_page_has_a_name_of_a_page(cli: Callable[..., Output], tmp_path: Path) -> None:
     output = cli("report", str(tmp_path), "--out", "page.pdf")
     assert output.status == 2

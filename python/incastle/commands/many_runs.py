@@ -185,12 +185,19 @@ def titled(title: str, table: Table) -> None:
 
 def report_unfinished(frame: pl.DataFrame, consequence: str) -> None:
     """Report the number of unfinished transfers, and the consequence for their values."""
+    if (note := unfinished_note(frame, consequence)) is not None:
+        terminal.note(note)
+
+
+def unfinished_note(frame: pl.DataFrame, consequence: str) -> str | None:
+    """Describe the number of unfinished transfers, and the consequence for their values."""
     count = int(sum(frame[one].sum() for one in UNFINISHED))
-    if count:
-        terminal.note(
-            f"{count:,} transfers and rounds were unfinished at the ends of their runs: where "
-            f"a value depends on them, {consequence}. {HOW_TO_COMPLETE}"
-        )
+    return (
+        f"{count:,} transfers and rounds were unfinished at the ends of their runs: where "
+        f"a value depends on them, {consequence}. {HOW_TO_COMPLETE}"
+        if count
+        else None
+    )
 
 
 def number(value: float) -> str:

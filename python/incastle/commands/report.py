@@ -1,4 +1,4 @@
-"""`incastle report`: one HTML page about a run, or about the runs of several seeds."""
+"""`incastle report`: one HTML page about a run, the runs of several seeds, or a sweep."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from incastle import terminal
 from incastle.commands.options import Unverified, option
 from incastle.errors import IncastleError, Interrupted
 from incastle.interrupts import INTERRUPTED
+from incastle.storage.places import HEADER, SUMMARY
 
 if TYPE_CHECKING:
     from incastle.results import Result
@@ -23,7 +24,9 @@ EXAMPLES = (
 
 Place = Annotated[
     Path,
-    typer.Argument(metavar="RESULT", help="A result directory, or one of `run --seeds --out`."),
+    typer.Argument(
+        metavar="RESULT", help="Directory of a result, of `run --seeds --out`, or of a sweep."
+    ),
 ]
 Out = Annotated[
     Path | None, option("File of the page.", metavar="FILE", default="RESULT/report.html")
@@ -35,26 +38,45 @@ def report(result: Place, out: Out = None, unverified: Unverified = False) -> No
 
     The page needs neither network nor scripts. It explains the five slowest flows as
     `incastle explain` does: the scenario is run again with a record, unless the result has one.
-    The results of several seeds are one page, with figures over the seeds.
+    The results of several seeds are one page, with figures over the seeds, and so is a sweep,
+    with its table and its measures over a key.
     """
-    from incastle.commands import run  # noqa: PLC0415  slow to import
-    from incastle.report import page  # noqa: PLC0415
-    from incastle.storage.files import scratch_file  # noqa: PLC0415
+    from incastle.storage.files import scratch_file  # noqa: PLC0415  slow to import
 
     place = result / "report.html" if out is None else out
     if place.suffix.lower() not in {".html", ".htm"}:
         raise IncastleError(f"--out {place}: must end in .html")
-    runs = _loaded(result, verify=not unverified)
-    tables = run.tables_of(runs[0]) if len(runs) == 1 else run.tables_of_seeds(runs)
-    try:
-        with terminal.progress_bar(f"{runs[0].name}, again") as progress:
-            text = page.write(runs, tables, run.notes_of(runs), progress)
-    except Interrupted:
-        terminal.error("interrupted while it was run again with a record; no page is written")
-        raise typer.Exit(INTERRUPTED) from None
+    if (result / HEADER).is_file():
+        text = _of_sweep(result, verify=not unverified)
+    else:
+        text = _of_runs(_loaded(result, verify=not unverified))
     with scratch_file(place) as scratch:
         scratch.write_text(text, encoding="utf-8")
     print(place)
+
+
+def _of_sweep(directory: Path, *, verify: bool) -> str:
+    from incastle.commands.sweep import combinations  # noqa: PLC0415  slow to import
+    from incastle.report import page  # noqa: PLC0415
+    from incastle.sweeps.sweep import Sweep  # noqa: PLC0415
+
+    sweep = Sweep.load(directory, verify=verify)
+    shown = combinations(sweep)
+    notes = [shown.coverage, *([shown.unfinished] if shown.unfinished else [])]
+    return page.of_sweep(sweep, shown.tables, notes)
+
+
+def _of_runs(runs: list[Result]) -> str:
+    from incastle.commands import run  # noqa: PLC0415  slow to import
+    from incastle.report import page  # noqa: PLC0415
+
+    tables = run.tables_of(runs[0]) if len(runs) == 1 else run.tables_of_seeds(runs)
+    try:
+        with terminal.progress_bar(f"{runs[0].name}, again") as progress:
+            return page.of_runs(runs, tables, run.notes_of(runs), progress)
+    except Interrupted:
+        terminal.error("interrupted while it was run again with a record; no page is written")
+        raise typer.Exit(INTERRUPTED) from None
 
 
 def _loaded(directory: Path, *, verify: bool) -> list[Result]:
@@ -66,7 +88,6 @@ def _loaded(directory: Path, *, verify: bool) -> list[Result]:
     """
     from incastle.analysis.parameters import of_series  # noqa: PLC0415  only here
     from incastle.results import Result  # noqa: PLC0415  slow to import
-    from incastle.storage.places import SUMMARY  # noqa: PLC0415
 
     inside = [one.parent for one in directory.glob(f"seed-*/{SUMMARY}")]
     if (directory / SUMMARY).is_file() or not inside:

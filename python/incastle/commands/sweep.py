@@ -8,7 +8,7 @@ import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 from rich.markup import escape
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     import polars as pl
+    from rich.table import Table
 
     from incastle.plotting.sweeps import Axes
     from incastle.sweeps.forecast import Forecast
@@ -323,16 +324,29 @@ def _show_table(outcome: Sweep) -> None:
     """Show one row per combination: what comes of the seeds, and where the dataset is."""
     frame = outcome.frame
     if not frame.is_empty():
-        _combinations(frame, outcome)
+        shown = combinations(outcome)
+        for title, table in shown.tables:
+            many_runs.titled(title, table)
+        terminal.output().print(f"\n{escape(shown.coverage)}", soft_wrap=True)
+        if shown.unfinished is not None:
+            terminal.note(shown.unfinished)
     held = f"{len(frame):,} run{'s' if len(frame) != 1 else ''} in {outcome.directory}"
     found = f", {outcome.found:,} of them from before" if outcome.found else ""
     terminal.note(held + found)
     many_runs.repaired(outcome)
 
 
-def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
-    """Show what comes of the seeds; of several groups of flows a second table has each alone."""
-    values = outcome.header.values
+class Combinations(NamedTuple):
+    """What comes of the seeds: titled tables, what they cover, what unfinished flows change."""
+
+    tables: list[tuple[str, Table]]
+    coverage: str
+    unfinished: str | None
+
+
+def combinations(outcome: Sweep) -> Combinations:
+    """Return a row per combination; of several groups of flows a second table has each alone."""
+    frame, values = outcome.frame, outcome.header.values
     fixed = [key for key in values if len(values[key]) == 1]
     keys = [key for key in values if key not in fixed]
     cells = frame.select(keys).unique(maintain_order=True) if keys else frame.select().head(1)
@@ -348,18 +362,21 @@ def _combinations(frame: pl.DataFrame, outcome: Sweep) -> None:
     groups = groups_of(frame.columns)
     # A percentile of all flows together is one of no group: only sums have a row for all.
     shown = [one for one in SHOWN if not (groups and one.startswith(STATISTICS))]
-    measures = _show_rows(title, _with_unfinished(frame), keys, rows, shown)
+    table, measures = _rows(_with_unfinished(frame), keys, rows, shown)
+    tables = [(title, table)]
     if groups:
         of_each = [(*row, group) for row in rows for group in groups]
         by_group = _with_unfinished(_by_group(frame, keys, groups))
-        measures += _show_rows("each group of flows", by_group, [*keys, "group"], of_each, [*SHOWN])
+        table, more = _rows(by_group, [*keys, "group"], of_each, [*SHOWN])
+        tables.append(("each group of flows", table))
+        measures += more
     measures = [one for one in SHOWN if one in measures]
-    terminal.output().print(f"\n{escape(_coverage(frame, measures))}", soft_wrap=True)
     bounds = "the bounds of the value are shown"
     if several:
         bounds = "the cell spans the 95 % intervals of the lower and of the upper bounds' means"
     no_upper = "\u2265 a: no upper bound"
-    many_runs.report_unfinished(outcome.frame, f"{bounds} (a to b; {no_upper})")
+    unfinished = many_runs.unfinished_note(frame, f"{bounds} (a to b; {no_upper})")
+    return Combinations(tables, _coverage(frame, measures), unfinished)
 
 
 def _with_unfinished(frame: pl.DataFrame) -> pl.DataFrame:
@@ -387,14 +404,13 @@ def _by_group(frame: pl.DataFrame, keys: Sequence[str], groups: Sequence[str]) -
     )
 
 
-def _show_rows(
-    title: str,
+def _rows(
     frame: pl.DataFrame,
     keys: Sequence[str],
     rows: Sequence[tuple[Any, ...]],
     shown: Sequence[str],
-) -> list[str]:
-    """Print a table, a row per combination; return the measures that it has."""
+) -> tuple[Table, list[str]]:
+    """Return a table, a row per combination, and the measures that it has."""
     measures = [one for one in shown if one in frame.columns and _has_values(frame, one)]
     by_measure = {one: _by_cell(over_seeds(frame, keys, one), keys) for one in measures}
     runs = dict(_runs(frame, keys))
@@ -405,8 +421,7 @@ def _show_rows(
         words = [escape(_plain(value)) for value in row]
         numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
         table.add_row(*words, str(runs[row]), *numbers)
-    many_runs.titled(title, table)
-    return measures
+    return table, measures
 
 
 def _coverage(frame: pl.DataFrame, measures: Sequence[str]) -> str:

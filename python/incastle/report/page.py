@@ -1,6 +1,7 @@
 """The page: a template filled with tables, figures, and explanations of the slowest flows.
 
-It is about one run, or about the runs of one scenario that differ by their seeds.
+It is about one run, about the runs of one scenario that differ by their seeds, or about a sweep,
+whose runs have no flows to explain.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from incastle.explanation.record import picoseconds
 from incastle.plotting import kinds
 from incastle.plotting.options import Options
 from incastle.templates import templates
-from incastle.units import si
+from incastle.units import as_numbers, si
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from incastle.explanation.api import Explanation
     from incastle.results import Result
     from incastle.runner import Progress
+    from incastle.sweeps.sweep import Sweep
 
 FLOWS = 5
 """Flows that are explained."""
@@ -66,7 +68,33 @@ class Explained:
     why_none: str = ""
 
 
-def write(
+@dataclass(frozen=True)
+class Page:
+    """What the template shows.
+
+    Attributes:
+        title: the scenario's name, the algorithms and the network.
+        facts: seeds, simulated time, digest, version.
+        warnings: those of the scenario.
+        scenario: it with every default; empty where it is not known.
+        tables: those of the terminal.
+        notes: what is to be known of their values.
+        figures: those that there are data for.
+        explained: the slowest flows; None of a sweep.
+
+    """
+
+    title: str
+    facts: list[str]
+    warnings: Sequence[str]
+    scenario: str
+    tables: list[Shown]
+    notes: Sequence[str]
+    figures: list[Drawn]
+    explained: Explained | None = None
+
+
+def of_runs(
     runs: Sequence[Result],
     tables: Sequence[Table],
     notes: Sequence[str],
@@ -81,18 +109,49 @@ def write(
         progress: called while it is run again.
 
     """
+    first = runs[0]
+    simulated = f"{' to '.join(dict.fromkeys(_simulated(runs)))} simulated"
+    which = [f"{len(runs)} seeds", simulated]
+    if len(runs) == 1:
+        which = [f"Seed {first.seed}", simulated, f"digest {first.digest}"]
+    stopped = ["interrupted"] if any(one.interrupted for one in runs) else []
+    return _rendered(
+        Page(
+            title=f"{first.name}: {summary(first.scenario)}",
+            facts=[*which, f"Incastle {first.version}", *stopped],
+            warnings=first.warnings,
+            scenario=first.scenario,
+            tables=[_table(one) for one in tables],
+            notes=notes,
+            figures=list(_figures(runs)),
+            explained=_explained(runs, progress),
+        )
+    )
+
+
+def of_sweep(sweep: Sweep, tables: Sequence[tuple[str, Table]], notes: Sequence[str]) -> str:
+    """Return the page of a sweep."""
+    header = sweep.header
+    varied = [key for key, values in header.values.items() if len(values) > 1]
+    return _rendered(
+        Page(
+            title=f"{header.name}, by {' and '.join(varied) or 'seed'}",
+            facts=[f"{len(sweep.frame):,} runs", f"Incastle {header.version}"],
+            warnings=(),
+            scenario="",
+            tables=[_table(one, title) for title, one in tables],
+            notes=notes,
+            figures=list(_figures_of(sweep, varied)),
+        )
+    )
+
+
+def _rendered(page: Page) -> str:
     return (
         templates(Path(__file__).parent)
         .get_template("page.html.jinja")
         .render(
-            first=runs[0],
-            runs=runs,
-            what=summary(runs[0].scenario),
-            simulated=" to ".join(dict.fromkeys(_simulated(runs))),
-            notes=notes,
-            tables=[_table(one) for one in tables],
-            figures=list(_figures(runs)),
-            explained=_explained(runs, progress),
+            page=page,
             parts=_parts,
             began=lambda one: words.instant(picoseconds(one.began_s)),
             at=lambda step: words.instant(step.at),
@@ -106,12 +165,12 @@ def _simulated(runs: Sequence[Result]) -> list[str]:
     return [si(ordered[0], "s"), si(ordered[-1], "s")]
 
 
-def _table(table: Table) -> Shown:
+def _table(table: Table, title: str = "") -> Shown:
     """Read a table of the terminal, without its markup."""
     columns = [[_plain(cell) for cell in column.cells] for column in table.columns]
     head = [_plain(column.header).replace("\n", " ") for column in table.columns]
     rows = [list(row) for row in zip(*columns, strict=True)]
-    return Shown(_plain(table.title or ""), head, rows)
+    return Shown(title or _plain(table.title or ""), head, rows)
 
 
 def _plain(cell: object) -> str:
@@ -120,19 +179,36 @@ def _plain(cell: object) -> str:
 
 def _figures(runs: Sequence[Result]) -> Iterator[Drawn]:
     """Draw each kind of plot that the runs have data for."""
-    without = set() if "queue_samples" in runs[0].tables else {"queue"}  # it would be queue-cdf
+    for name, kind in kinds.KINDS.items():
+        if name == "queue" and "queue_samples" not in runs[0].tables:
+            continue  # it would be queue-cdf once more
+        found = _drawn(list(runs), name, Options(title=""), DETAILS.split(kind.description)[0])
+        if found is not None:
+            yield found
+
+
+def _figures_of(sweep: Sweep, varied: Sequence[str]) -> Iterator[Drawn]:
+    """Draw the measures of a sweep over the first of its keys that has numbers."""
+    values = sweep.header.values
+    numeric = [key for key in varied if as_numbers(values[key]) is not None]
+    for key in (numeric or [*varied])[:1]:
+        for name in kinds.MEASURES:
+            title = f"{name.replace('-', ' ').replace('fct', 'FCT')} by {key}"
+            found = _drawn(sweep, name, Options(by=key, title=""), title)
+            if found is not None:
+                yield found
+
+
+def _drawn(drawn: Sweep | list[Result], kind: str, options: Options, title: str) -> Drawn | None:
+    """Draw a kind; None where there is no such table, or nothing in it."""
     with tempfile.TemporaryDirectory() as folder:
-        for name, kind in kinds.KINDS.items():
-            if name in without:
-                continue
-            place = Path(folder) / f"{name}.png"
-            try:
-                _, source = kinds.draw(list(runs), name, Options(title=""), out=place)
-            except IncastleError:  # no such table, or nothing in it
-                continue
-            image = base64.b64encode(place.read_bytes()).decode()
-            title = DETAILS.split(kind.description)[0]
-            yield Drawn(title, f"data:image/png;base64,{image}", source)
+        place = Path(folder) / "figure.png"
+        try:
+            _, source = kinds.draw(drawn, kind, options, out=place)
+        except IncastleError:
+            return None
+        image = base64.b64encode(place.read_bytes()).decode()
+    return Drawn(title, f"data:image/png;base64,{image}", source)
 
 
 def _explained(runs: Sequence[Result], progress: Callable[[Progress], object] | None) -> Explained:
