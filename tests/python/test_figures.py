@@ -153,6 +153,9 @@ def test_what_is_measured_of_completion_times_is_named(mixed: ic.Result) -> None
     one = ic.plot.fct(mixed, groups="web").axes[0]
     assert one.get_xlabel().startswith("flow completion time")
     assert ic.plot.fct(mixed, pool=True).axes[0].get_title("left") == "flows"
+    alone = ic.run(ic.Scenario.from_text(POISSON.replace("flows.web", "flows.rpc")))
+    both = ic.plot.fct({"mixed": mixed, "alone": alone}).axes
+    assert [list(curves(axes)) for axes in both] == 4 * [["mixed", "alone"]]
 
 
 def test_measures_over_a_key_have_a_panel_for_each_group(mixed: ic.Result) -> None:

@@ -77,7 +77,8 @@ def height_of(axes: Axes) -> float:
 def wrap_name(axes: Axes, options: Options) -> None:
     """Break the name of the vertical axis into lines that fit its panel."""
     letters = int(height_of(axes) / letter(options, "font.size"))
-    axes.set_ylabel(textwrap.fill(axes.get_ylabel(), max(letters, MIN_LETTERS)))
+    name = textwrap.fill(axes.get_ylabel(), max(letters, MIN_LETTERS))
+    axes.set_ylabel(name, linespacing=1.0)
 
 
 def name_once(figure: Figure, grid: Sequence[Sequence[Axes]], x: str, y: str) -> None:

@@ -98,6 +98,8 @@ def _fct_panel(
     rows = 0
     for place, one in enumerate(series):
         frame = part.filter(series=place)
+        if not frame["fct_s"].count():  # no curve, but an entry of the legend
+            axes.plot([], [], label=one.label or "_", **line(place))
         if frame.is_empty():
             continue
         low, high = (frame[column] / factor for column in ("fct_low_s", "fct_high_s"))

@@ -96,7 +96,7 @@ def _name_grid(
     for axes, part in zip(grid[-1], parts, strict=True):
         axes.set_xlabel("flow size, at most" if len(part.axis.texts) > 1 else "flow size")
     for row, words in zip(grid, rows, strict=True):
-        row[0].set_ylabel(words.replace(" ", "\n"))
+        row[0].set_ylabel(words.replace(" ", "\n"), linespacing=1.0)
         ends = [axes.get_ylim() for axes in row]
         low, high = min(low for low, _ in ends), max(high for _, high in ends)
         for axes in row:

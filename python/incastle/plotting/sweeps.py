@@ -58,10 +58,11 @@ MEASURES = {
     "flow_goodput_mean": "mean goodput of a flow",
     "flow_goodput_min": "goodput of the slowest flow",
     "fairness": "Jain's fairness index",
-    "queue_mean": "mean queue",
-    "queue_median": "median queue",
-    "queue_p99": "99th percentile of the queue",
-    "queue_max": "longest queue",
+    "utilisation": "utilisation of each run's busiest port",
+    "queue_mean": "mean queue of each run's busiest port",
+    "queue_median": "median queue of each run's busiest port",
+    "queue_p99": "99th percentile of the queue of each run's busiest port",
+    "queue_max": "longest queue of each run's busiest port",
     **{
         f"{measure}_{name}": text.format(of)
         for measure, of in (
