@@ -163,7 +163,7 @@ def _run_and_report() -> NoReturn:
 def _run_app() -> int | None:
     interrupts.raise_again()
     for option, value in pairwise(sys.argv[1:]):
-        if option.startswith("--") and not value:
+        if option.startswith("--") and option != "--title" and not value:
             raise IncastleError(f"{option} needs a value, found an empty one")
     try:
         name = next((word for word in sys.argv[1:] if not word.startswith("-")), None)
