@@ -11,6 +11,7 @@ mod lockstep;
 pub(crate) mod measure;
 mod mtu;
 mod names;
+mod plausible;
 mod qcn;
 mod rows;
 mod sets;
@@ -50,6 +51,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, Offere
         failures::check(root, layout, cx);
         measure::check(root, layout, cx);
         lockstep::check(root, layout, cx);
+        plausible::check(root, layout, cx);
         load::check_tiers(root, layout, cx);
     }
     transport::check(root, layout.as_ref(), cx);

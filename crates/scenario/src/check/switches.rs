@@ -3,6 +3,7 @@
 use incastle_queueing::{DoubleThresholdError, QueueError, RedError};
 use incastle_units::{Amount, Bytes};
 
+use crate::check::plausible;
 use crate::grammar::value::Value;
 use crate::language::limits::Capacity;
 use crate::language::root::Root;
@@ -120,6 +121,7 @@ fn check_queue(
 }
 
 fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
+    plausible::check_switch(path, switch, cx);
     check_queue(path, &switch.queue, switch.buffer, sizes, cx);
     if let Err(error) = switch.buffer.to_config().check() {
         cx.error_at(&format!("{path}.buffer"), error.to_string());
@@ -266,8 +268,18 @@ fn warn_of_late_mark(
 
 /// Warns of a threshold below one packet, which is probably one in the wrong unit.
 fn warn_of_early_mark(path: &str, queue: &Queue, sizes: Option<PacketSizes>, cx: &mut Context<'_>) {
-    let (Some((key, Amount::Bytes(threshold))), Some(sizes)) = (first_threshold(queue), sizes)
-    else {
+    let (Some((key, threshold)), Some(sizes)) = (first_threshold(queue), sizes) else {
+        return;
+    };
+    let marks_all = !matches!(queue, Queue::Red(_)) && is_zero(threshold);
+    if marks_all {
+        let message =
+            format!("{key} = {threshold}: every packet that finds another one waiting is marked");
+        cx.warn_at(&format!("{path}.queue.{key}"), message)
+            .help("DCTCP needs a K above C x RTT / 7 (Alizadeh et al. 2010, equation 13)");
+        return;
+    }
+    let Amount::Bytes(threshold) = threshold else {
         return;
     };
     if threshold.count() < sizes.least {

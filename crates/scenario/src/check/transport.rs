@@ -4,7 +4,7 @@ use incastle_transport::tcp::MAX_RECEIVE_WINDOW;
 use incastle_units::Amount;
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
-use crate::check::{mtu, udt};
+use crate::check::{mtu, plausible, udt};
 use crate::grammar::value::Value as _;
 use crate::language::flows::Group;
 use crate::language::root::Root;
@@ -103,6 +103,7 @@ fn warn_of_no_marks(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
 }
 
 fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    plausible::check_tcp(path, tcp, cx);
     for (key, span) in [("min_rto", tcp.min_rto), ("initial_rto", tcp.initial_rto)] {
         if span > tcp.max_rto {
             cx.error_at(

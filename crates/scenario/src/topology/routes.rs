@@ -65,6 +65,35 @@ impl<'a> Routes<'a> {
         routes
     }
 
+    /// The delay from one host to another on a path with the fewest links; of several the least.
+    pub(crate) fn delay(&self, pair: Pair) -> Option<Span> {
+        let ((up, first), (down, last)) = (self.hosts[pair.from]?, self.hosts[pair.to]?);
+        let of = |port: PortAt| self.layout.links[port.link].delay;
+        let (End::Switch(first), End::Switch(last)) = (first, last) else {
+            return Some(of(up));
+        };
+        let mut seen = vec![false; self.switches.len()];
+        let mut shell = BTreeMap::from([(first, of(up) + of(down))]);
+        while !shell.is_empty() {
+            if let Some(delay) = shell.get(&last) {
+                return Some(*delay);
+            }
+            let mut farther = BTreeMap::new();
+            for (&switch, &delay) in &shell {
+                seen[switch] = true;
+                for &(port, next) in &self.switches[switch] {
+                    let delay = delay.as_ps().saturating_add(of(port).as_ps());
+                    let delay = Span::from_ps(delay);
+                    let least = farther.entry(next).or_insert(delay);
+                    *least = delay.min(*least);
+                }
+            }
+            farther.retain(|next, _| !seen[*next]);
+            shell = farther;
+        }
+        None
+    }
+
     fn enter(&mut self, link: usize, [from, to]: [End; 2], [near, far]: [usize; 2]) {
         let at = |end| PortAt { link, end };
         match (from, to) {
@@ -286,6 +315,42 @@ mod tests {
             names.map(|name| name.expect("a name")).collect(),
             links,
         )
+    }
+
+    #[test]
+    fn the_delay_is_that_of_the_fewest_links() {
+        let names = |role: &str, count: u32| -> Vec<Name> {
+            let name = |index| Name::parse(&format!("{role}:{index}")).expect("a name");
+            (0..count).map(name).collect()
+        };
+        let link = |a, b, us| Link {
+            ends: (a, b),
+            group: "links",
+            rate: Rate::from_bits_per_second(1_000_000_000),
+            delay: Span::from_us(us),
+            mtu: Bytes::new(1500),
+            schedule: Vec::new(),
+            failures: Vec::new(),
+        };
+        let (host, switch) = (End::Host, End::Switch);
+        // Switch 3 has no link; 0 to 2 leads over 1, or over the fast 4 and 5.
+        let links = vec![
+            link(host(0), switch(0), 1),
+            link(host(1), switch(2), 2),
+            link(host(2), switch(3), 1),
+            link(switch(0), switch(1), 10),
+            link(switch(0), switch(1), 20),
+            link(switch(1), switch(2), 30),
+            link(switch(0), switch(4), 1),
+            link(switch(4), switch(5), 1),
+            link(switch(5), switch(2), 1),
+        ];
+        let layout = Layout::of(names("host", 3), names("switch", 6), links);
+        let routes = Routes::new(&layout, Span::ZERO);
+        let delay = |from, to| routes.delay(Pair { from, to });
+        assert_eq!(delay(0, 1), Some(Span::from_us(43)));
+        assert_eq!(delay(1, 0), Some(Span::from_us(43)));
+        assert_eq!(delay(0, 2), None);
     }
 
     proptest! {

@@ -1,0 +1,287 @@
+//! Values that are valid and surely not meant, each compared with the value that it has to fit.
+//!
+//! The comparisons leave room for studies of extremes: a warning needs a factor of ten or more, or a limit that has
+//! no effect at all.
+
+use std::collections::BTreeSet;
+
+use incastle_units::{Bytes, Rate, Span};
+
+use crate::check::group_transport::written;
+use crate::language::flows::{Bulk, Group, Permutation, Poisson, Query, Size, Workload};
+use crate::language::root::Root;
+use crate::language::sizes::Sizes;
+use crate::language::switch::{Buffer, Shared, Switch};
+use crate::language::tcp::{Tcp, WindowLimit};
+use crate::language::wire::WireFormat;
+use crate::text::context::Context;
+use crate::topology::layout::Layout;
+use crate::topology::pairs::{GroupHosts, Pair};
+use crate::topology::routes::Routes;
+
+/// The least segments of Linux (`TCP_MIN_MSS` in `include/net/tcp.h`).
+const LEAST_MSS: Bytes = Bytes::new(88);
+
+/// Segments of the largest usual initial window (RFC 6928, section 2).
+const USUAL_WINDOW: u64 = 10;
+
+/// Above this a single port may take 99 % of a shared memory: the limit has no effect.
+const MOST_ALPHA: f64 = 99.0;
+
+/// Many times as much as fits.
+const MANY: u64 = 10;
+
+/// The path of a group's first flow, without any other data.
+struct Idle {
+    /// A round trip of a full packet, without waiting.
+    rtt: Span,
+    /// The rate of the slower of both hosts' links.
+    rate: Rate,
+}
+
+pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    check_delays(root, cx);
+    let routes = Routes::new(layout, Span::ZERO);
+    let mut longest: Option<Span> = None;
+    let mut places = BTreeSet::new();
+    for (name, group) in &root.flows {
+        let Some(hosts) = GroupHosts::find(group, layout) else {
+            continue;
+        };
+        check_deadline(&format!("flows.{name}"), group, &hosts, layout, cx);
+        let Some(idle) = idle(group, &hosts, layout, &routes) else {
+            continue;
+        };
+        longest = longest.max(Some(idle.rtt));
+        let key = format!("flows.{name}.transport.initial_window");
+        // Groups that inherit it would have a warning each.
+        if let Some(tcp) = group.transport.tcp()
+            && places.insert(cx.place_of(&key))
+        {
+            check_initial_window(&key, tcp, &idle, cx);
+        }
+    }
+    if let Some(rtt) = longest {
+        check_jitter(root.host.jitter, rtt, cx);
+    }
+}
+
+/// Links that deliver nothing before the end of the run.
+fn check_delays(root: &Root, cx: &mut Context<'_>) {
+    let network = &root.network;
+    let groups = network.links.iter().filter_map(|(label, group)| {
+        let key = format!("network.links.{label}.delay");
+        group.delay.map(|delay| (key, delay))
+    });
+    let all = ("network.delay".to_owned(), network.delay);
+    for (key, delay) in std::iter::once(all).chain(groups) {
+        let end = root.run.duration;
+        if delay >= end && !cx.is_removed("run") {
+            cx.warn_at(&key, format!("delay of {delay}, and the run ends after {end}: nothing arrives over such a link"))
+                .help("the delay of a link in a data center is some microseconds");
+        }
+    }
+}
+
+fn check_jitter(jitter: Span, rtt: Span, cx: &mut Context<'_>) {
+    if jitter > rtt.saturating_mul(MANY) {
+        let times = jitter.as_ps() / rtt.as_ps().max(1);
+        cx.warn_at("host.jitter", format!(
+            "jitter of {jitter} is {times} times the longest round trip without waiting, {}: it determines all times",
+            rounded(rtt)
+        ))
+        .help("a jitter that desynchronizes senders is some packet times, such as \"2 us\"");
+    }
+}
+
+fn check_initial_window(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
+    let mut window = tcp.bytes(tcp.initial_window);
+    for limit in [tcp.max_cwnd, tcp.receive_window] {
+        if let WindowLimit::Limited(limit) = limit {
+            window = window.min(tcp.bytes(limit));
+        }
+    }
+    let product = idle.rate.bytes_per_second_lossy() * idle.rtt.as_secs_lossy();
+    let product = Bytes::new(product as u64);
+    let usual = Bytes::new(USUAL_WINDOW * tcp.mss.count());
+    if window.count() / MANY > product.max(usual).count() {
+        let times = window.count() / product.count().max(1);
+        let (rate, rtt) = (idle.rate, rounded(idle.rtt));
+        cx.warn_at(key, format!(
+            "initial_window of {} is {times} bandwidth-delay products of {product} ({rate} for {rtt}): flows have no slow start",
+            tcp.initial_window
+        ))
+        .help("RFC 6928 has \"10 packets\"");
+    }
+}
+
+/// Deadlines that no transfer can meet, not even between the nearest hosts on an empty network without switches' links.
+fn check_deadline(
+    path: &str,
+    group: &Group,
+    hosts: &GroupHosts,
+    layout: &Layout,
+    cx: &mut Context<'_>,
+) {
+    let Some(deadline) = group.workload.deadline() else {
+        return;
+    };
+    let fastest = |hosts: &[usize]| {
+        let links = hosts.iter().filter_map(|host| layout.access(*host));
+        let delay = links.clone().map(|link| link.delay).min()?;
+        Some((delay, links.map(|link| link.highest_rate(Span::MAX)).max()?))
+    };
+    let (Some((near, up)), Some((far, down))) = (fastest(&hosts.from), fastest(&hosts.to)) else {
+        return;
+    };
+    // Without switches both have the same link.
+    let one_way = if layout.switches.is_empty() {
+        near.max(far)
+    } else {
+        near + far
+    };
+    let ways = if group.workload.is_requests() { 2 } else { 1 };
+    let (delays, rate) = (one_way.saturating_mul(ways), up.min(down));
+    let bytes = least_bytes(&group.workload);
+    let sending = bytes.count() as f64 / rate.bytes_per_second_lossy();
+    let least = Span::from_secs_lossy(delays.as_secs_lossy() + sending);
+    if deadline < least {
+        let least = rounded(least);
+        cx.warn_at(
+            &format!("{path}.deadline"),
+            format!(
+                "no transfer can meet a deadline of {deadline}: {bytes} at {rate} with delays of {delays} take {least} at least"
+            ),
+        )
+        .help("a deadline is some times the flow completion time without other flows");
+    }
+}
+
+/// The application bytes of the smallest transfer of a workload, or 0 where that is not given.
+fn least_bytes(workload: &Workload) -> Bytes {
+    let given = match workload {
+        Workload::Bulk(Bulk {
+            size: Size::Of(bytes),
+            ..
+        })
+        | Workload::Permutation(Permutation {
+            size: Size::Of(bytes),
+            ..
+        })
+        | Workload::Poisson(Poisson {
+            sizes: Sizes::Fixed(bytes),
+            ..
+        }) => Some(*bytes),
+        Workload::BarrierIncast(one) => one.sru,
+        Workload::RandomIncast(one) => one.sru,
+        Workload::AllToAll(one) => one.response_size,
+        Workload::Query(one) if one.total_size.is_none() => {
+            Some(one.response_size.unwrap_or(Query::UNIT))
+        }
+        Workload::FlowList(one) => one.transfers.list().iter().map(|one| one.bytes).min(),
+        _ => None,
+    };
+    given.unwrap_or(Bytes::ZERO)
+}
+
+/// The path of a group's first flow; none where it has no flow or no path, which is reported elsewhere.
+fn idle(group: &Group, hosts: &GroupHosts, layout: &Layout, routes: &Routes<'_>) -> Option<Idle> {
+    let from = hosts.from[0];
+    let to = *hosts.to.iter().find(|to| **to != from)?;
+    let delay = routes.delay(Pair { from, to })?;
+    let format = WireFormat::of(&group.transport);
+    let full = format.wire_size(format.payload) as f64;
+    let (up, down) = (layout.access(from)?.rate, layout.access(to)?.rate);
+    let sending: f64 = [up, down]
+        .iter()
+        .map(|rate| full / rate.bytes_per_second_lossy())
+        .sum();
+    Some(Idle {
+        rtt: Span::from_secs_lossy(2.0 * delay.as_secs_lossy() + sending),
+        rate: up.min(down),
+    })
+}
+
+/// Checks parameters of TCP against each other.
+pub(super) fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    if tcp.mss < LEAST_MSS {
+        let headers = 40;
+        cx.warn_at(
+            &format!("{path}.mss"),
+            format!(
+                "mss of {}: each packet of {} has {headers} B of headers",
+                tcp.mss,
+                Bytes::new(tcp.mss.count() + headers)
+            ),
+        )
+        .help(format!(
+            "Linux has at least {LEAST_MSS} (TCP_MIN_MSS), RFC 9293 has 536 B by default"
+        ));
+    }
+    if let WindowLimit::Limited(most) = tcp.max_cwnd
+        && tcp.bytes(tcp.min_cwnd) > tcp.bytes(most)
+    {
+        cx.warn_at(
+            &written(path, &["min_cwnd", "max_cwnd"], cx),
+            format!(
+                "min_cwnd of {} is above max_cwnd of {most}: the window never changes",
+                tcp.min_cwnd
+            ),
+        )
+        .help("lower min_cwnd, or raise max_cwnd");
+    }
+    // Whoever writes it means it.
+    let is_default = !cx.is_given(&format!("{path}.initial_rto"));
+    if is_default && tcp.initial_rto > tcp.min_rto.saturating_mul(MANY) {
+        let (initial, least) = (tcp.initial_rto, tcp.min_rto);
+        let times = initial.as_ps() / least.as_ps().max(1);
+        cx.warn_at(
+            &format!("{path}.min_rto"),
+            format!(
+                "min_rto of {least}, but a lost SYN or first segment costs the default initial_rto of {initial}, {times} times as much"
+            ),
+        )
+        .help(format!("initial_rto = \"{least}\" as well, or initial_rto = \"{initial}\" where that is meant"));
+    }
+}
+
+/// Checks what a switch shares, and where it marks.
+pub(super) fn check_switch(path: &str, switch: &Switch, cx: &mut Context<'_>) {
+    if let Buffer::Shared(Shared { alpha, .. }) = switch.buffer
+        && alpha > MOST_ALPHA
+    {
+        let share = 100.0 * alpha / (1.0 + alpha);
+        cx.warn_at(
+            &format!("{path}.buffer.alpha"),
+            format!("alpha = {alpha}: one port may take {share:.1} % of the shared memory"),
+        )
+        .help("at alpha = 1 it may take half (Dynamic Thresholds, Choudhury and Hahne 1998)");
+    }
+}
+
+/// A span to three digits, rounded down.
+fn rounded(span: Span) -> Span {
+    let mut unit = 1;
+    while span.as_ps() / unit >= 1_000 {
+        unit *= 10;
+    }
+    Span::from_ps(span.as_ps() / unit * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::rounded;
+    use incastle_units::Span;
+
+    #[test]
+    fn spans_have_three_digits() {
+        for (ps, text) in [
+            (0, "0 s"),
+            (999, "999 ps"),
+            (112_345_678, "112 us"),
+            (1_999_999_999_999, "1990 ms"),
+        ] {
+            assert_eq!(rounded(Span::from_ps(ps)).to_string(), text);
+        }
+    }
+}
