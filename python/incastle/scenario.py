@@ -30,6 +30,22 @@ Value: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
 IN_CODE = "(scenario built in code)"
 """The file name in diagnostics of a scenario without a file."""
 
+FILES: tuple[tuple[bytes, str, str], ...] = (
+    (b"\x1f\x8b", "a gzip file", "unpack it: gunzip FILE"),
+    (b"PK\x03\x04", "a zip file", "unpack it: unzip FILE"),
+    (b"BZh", "a bzip2 file", "unpack it: bunzip2 FILE"),
+    (b"\xfd7zXZ", "an xz file", "unpack it: unxz FILE"),
+    (b"\x28\xb5\x2f\xfd", "a Zstandard file", "unpack it: unzstd FILE"),
+    (b"\xff\xfe", "text in UTF-16", "save it as UTF-8"),
+    (b"\xfe\xff", "text in UTF-16", "save it as UTF-8"),
+    (b"\xd4\xc3\xb2\xa1", "a capture (pcap)", "a scenario is a TOML file"),
+    (b"\x0a\x0d\x0d\x0a", "a capture (pcapng)", "a scenario is a TOML file"),
+    (b"PAR1", "a table (Parquet)", "a result has its scenario in scenario.toml"),
+    (b"%PDF", "a PDF", "a scenario is a TOML file"),
+    (b"\x89PNG", "a picture", "a scenario is a TOML file"),
+)
+"""First bytes of files that are not in UTF-8, their kind, and the remedy."""
+
 
 class Scenario:
     """A checked scenario, immutable.
@@ -292,8 +308,16 @@ def read_text(path: str | os.PathLike[str]) -> str:
         error.strerror = f"{error.strerror}{_meant(Path(file))}"
         raise
     except UnicodeDecodeError as error:
-        message = f"not a UTF-8 file (byte {error.start} is not)"
-        raise ScenarioError([Diagnostic("error", file, 0, 0, "", message)]) from None
+        message, how = _no_text(error)
+        raise ScenarioError([Diagnostic("error", file, 0, 0, "", message, how)]) from None
+
+
+def _no_text(error: UnicodeDecodeError) -> tuple[str, str]:
+    """Name the kind of a file that is not in UTF-8 by its first bytes, and the remedy."""
+    for beginning, kind, how in FILES:
+        if error.object.startswith(beginning):
+            return f"this is {kind}, not a scenario", how
+    return f"not a UTF-8 file (byte {error.start} is not)", "save it as UTF-8"
 
 
 def _file_name(given: object) -> str:

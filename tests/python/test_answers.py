@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import subprocess
 import sys
@@ -36,6 +37,19 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("run", "small.toml", "--seed", "abc"), "--seed abc: a whole number is expected"),
     (("run", "small.toml", "--seed", "-3"), "--seed -3: at least 0 is expected"),
     (("run", "small.toml", "--json", "yes"), "unexpected: yes"),
+    (("run", "small.toml", "other.toml"), "unexpected: other.toml; one scenario at a time"),
+    (
+        ("run", "small.toml", "--set", "run.duration=10", "ms"),
+        'unexpected: ms; a value with blanks has quotes: --set "run.duration=10 ms"',
+    ),
+    (
+        ("find", "small.toml", *SENDERS, "--where", "drops", "==", "0"),
+        'unexpected: == 0; a value with blanks has quotes: --where "drops == 0"',
+    ),
+    (
+        ("sweep", "small.toml", "--set", "network.senders=1-10"),
+        "a range is written 1..10, other values 1,2,4",
+    ),
     (("run", "small.toml", "--json=yes"), "--json has no value: write it alone"),
     (("run", "small.toml", "--out", ""), "--out needs a value"),
     (("run", "small.toml", "--out"), "--out needs a value"),
@@ -272,6 +286,27 @@ class Fixed(ic.Controller):
     def on_ack(self, ack: ic.Ack) -> None:
         self.window = 15_000
 """
+
+
+@pytest.mark.parametrize(
+    ("content", "kind"),
+    [
+        (gzip.compress(b"[run]"), "a gzip file"),
+        ("[run]".encode("utf-16"), "text in UTF-16"),
+        (b"PAR1\xff\xff", "a table (Parquet)"),
+        (b"# \xb5s", "not a UTF-8 file (byte 2 is not)\n    save it as UTF-8"),
+        (b'{"run": {"duration": "2 s"}}', "this is JSON"),
+        (b"run:\n  duration: 2 s\n", "this is YAML"),
+        (b"", "the file is empty"),
+    ],
+)
+def test_a_file_that_is_no_scenario_is_named(
+    cli: Cli, folder: Path, content: bytes, kind: str
+) -> None:
+    (folder / "other.toml").write_bytes(content)
+    output = cli("check", "other.toml")
+    assert output.status == 2
+    assert kind in output.err
 
 
 def test_a_controller_in_the_working_folder(cli: Cli, folder: Path) -> None:

@@ -44,7 +44,7 @@ FORMS = (
     (r"Option '(?P<name>.+)' does not take a value\.", "{name} has no value: write it alone"),
     (r"Option '(?P<name>.+)' requires an argument\.", "{name} needs a value"),
     (r"Missing (?:argument|option) '(?P<name>.+)'\.", "{name} is missing"),
-    (r"Got unexpected extra argument(?:\(?s?\)?) \((?P<why>.+)\)", "unexpected: {why}"),
+    (r"Got unexpected extra argument(?:\(?s?\)?) \((?P<why>.+)\)", "unexpected: {why}{remedy}"),
     (
         r"No such option: (?P<name>\S+) \(Possible options: (?P<why>.+)\)",
         "no option {name}: did you mean {why}?",
@@ -72,6 +72,7 @@ def message(typers: str, words: Sequence[str], commands: Iterable[str]) -> str:
             meant = parts.get("why") or _command_meant(name, commands)
             parts["given"] = _given(name, words)
             parts["meant"] = f": did you mean {meant}?" if meant else ""
+            parts["remedy"] = _remedy(parts.get("why", ""), words)
             why = MORE.get(name) if "as an integer" in pattern else None
             return f"{parts['given']}: {why}" if why else form.format(**parts)
     return typers.replace("Value error, ", "")
@@ -86,6 +87,18 @@ def _given(name: str, words: Sequence[str]) -> str:
         if word.partition("=")[0] in options:
             return word
     return name
+
+
+def _remedy(extra: str, words: Sequence[str]) -> str:
+    """Return the remedy for words that no argument takes: a value without quotes, a second file."""
+    first = extra.partition(" ")[0]
+    if first.endswith(".toml"):
+        return "; one scenario at a time"
+    place = words.index(first) if first in words[2:] else 0
+    option, value = words[max(place - 2, 0)], words[max(place - 1, 0)]
+    if place == 0 or value.startswith("-") or not option.startswith("-"):
+        return ""
+    return f'; a value with blanks has quotes: {option} "{value} {extra}"'
 
 
 def _command_meant(name: str, commands: Iterable[str]) -> str:
