@@ -23,7 +23,7 @@ const EMPTY: Kind = Kind {
 type Test = fn(&str) -> bool;
 
 /// The tests of other kinds, for texts that are not TOML; the first that holds.
-const KINDS: [(Test, Kind); 7] = [
+const KINDS: [(Test, Kind); 10] = [
     (
         |text| text.contains('\0'),
         Kind {
@@ -56,6 +56,36 @@ const KINDS: [(Test, Kind); 7] = [
         |text| text.contains("using namespace") || text.contains("int main"),
         Kind {
             message: "this is a program in C++, not a scenario",
+            help: TOML,
+        },
+    ),
+    (
+        |text| text.contains("[new Simulator]"),
+        Kind {
+            message: "this is a script of ns-2, not a scenario",
+            help: TOML,
+        },
+    ),
+    (
+        |text| {
+            lines(text)
+                .next()
+                .is_some_and(|line| line.starts_with("Nodes "))
+        },
+        Kind {
+            message: "this is a file of htsim, not a scenario",
+            help: "`incastle import` makes a scenario of it",
+        },
+    ),
+    (
+        |text| {
+            lines(text).next().is_some_and(|line| {
+                line.starts_with("import ")
+                    || (line.starts_with("from ") && line.contains(" import "))
+            })
+        },
+        Kind {
+            message: "this is a program in Python, not a scenario",
             help: TOML,
         },
     ),
@@ -143,6 +173,9 @@ mod tests {
             ("---\nrun:\n", "YAML"),
             ("run:\n  duration: 2 s\n", "YAML"),
             ("[General]\nnetwork = Incast\n", "ini file"),
+            ("Nodes 16\nConnections 2\n1->2 start 0 size 1000\n", "htsim"),
+            ("set ns [new Simulator]\n", "ns-2"),
+            ("from math import pi\n", "Python"),
             ("<?xml version=\"1.0\"?>", "XML"),
             (
                 "#include \"ns3/core-module.h\"\nusing namespace ns3;\n",

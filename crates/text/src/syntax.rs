@@ -6,6 +6,9 @@ use crate::context::Context;
 use crate::kind;
 use crate::node::{Place, is_bare_key, quoted};
 
+/// The message about a key or table that is there before.
+const TWICE: &str = "duplicate key";
+
 /// Reports the first error of each line, or that the file is of another kind.
 pub fn report(text: &str, errors: &[Error], cx: &mut Context<'_>) {
     if !errors.is_empty()
@@ -25,10 +28,15 @@ pub fn report(text: &str, errors: &[Error], cx: &mut Context<'_>) {
         if last == Some(line) {
             continue;
         }
-        last = Some(line);
         let message = error.message();
+        let remedy = remedy(text, line, message);
+        // A key of a table that is there twice.
+        if last.is_some() && remedy.is_none() && message.contains(TWICE) {
+            continue;
+        }
+        last = Some(line);
         cx.error(Place::File(at), "", format!("this is not TOML: {message}"))
-            .help_if(remedy(text, line, message));
+            .help_if(remedy);
     }
 }
 
@@ -38,7 +46,7 @@ fn remedy(text: &str, number: usize, message: &str) -> Option<String> {
     if line.contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}']) {
         return Some("quotes are straight: \" or '".to_owned());
     }
-    if message.contains("duplicate key") {
+    if message.contains(TWICE) {
         let first = first_of(text, number, line)? + 1;
         return Some(format!("it is in line {first}, too: give it once"));
     }
@@ -49,6 +57,11 @@ fn remedy(text: &str, number: usize, message: &str) -> Option<String> {
         return header(line);
     }
     match line.split_once('=') {
+        Some((key, value)) if key.trim().contains(' ') => {
+            let key = key.trim().replace(' ', "_");
+            let value = written(before_comment(value));
+            is_bare_key(&key).then(|| format!("keys have no blanks: {key} = {value}"))
+        }
         Some((key, value)) => value_remedy(key.trim(), value.trim()),
         None => pair(line),
     }
@@ -131,6 +144,11 @@ fn number(value: &str) -> Option<(&'static str, String)> {
         return quotient
             .is_finite()
             .then(|| ("numbers are written out", quotient.to_string()));
+    }
+    let factors: Option<Vec<f64>> = value.split('*').map(|part| plain(part.trim())).collect();
+    if let Some(factors) = factors.filter(|factors| factors.len() > 1) {
+        let product: f64 = factors.iter().product();
+        return Some(("numbers are written out", product.to_string()));
     }
     if let Some(share) = value.strip_suffix('%') {
         let share = plain(share.trim())? / 100.0;
@@ -247,6 +265,11 @@ mod tests {
             ("// the run", "comments begin with #"),
             ("; the run", "comments begin with #"),
             ("g = 1/16", "numbers are written out: g = 0.0625"),
+            ("rounds = 4*8", "numbers are written out: rounds = 32"),
+            (
+                "min rto = \"1 ms\"",
+                "keys have no blanks: min_rto = \"1 ms\"",
+            ),
             ("seed = 01", "numbers have no leading zeros: seed = 1"),
             ("load = 0,5", "numbers have a point: load = 0.5"),
             ("senders = 1,000", "digits have no groups: senders = 1000"),

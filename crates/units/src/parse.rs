@@ -212,8 +212,15 @@ fn bits(unit: &str) -> Option<u64> {
     }
 }
 
-/// A quantity with a comma in its number, without it: `1,5 s` and `1,000 B`.
+/// A quantity whose number has a comma, groups or an exponent, without them: `1,5 s`, `1,000 B`, `1_000 B`, `1e9 bit/s`.
 fn number_meant(text: &str) -> Option<String> {
+    let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
+    let plain = number.replace('_', "").parse::<f64>();
+    if let (true, Ok(value)) = (number.contains(['_', 'e', 'E']), plain)
+        && (1e-6..1e15).contains(&value)
+    {
+        return Some(format!("{value} {unit}"));
+    }
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == ','))?;
     let (number, unit) = text.split_at(end);
     let (whole, rest) = number.split_once(',')?;

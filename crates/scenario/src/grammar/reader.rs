@@ -225,11 +225,16 @@ impl<'a> Reader<'a> {
             let (idle, unknown): (Vec<&Entry>, Vec<&Entry>) = left
                 .into_iter()
                 .partition(|entry| known.everything.contains(&entry.key.as_str()));
+            let mut undecided = self.undecided;
             for entry in unknown {
                 let meant = self.report_unknown(entry, &known, cx);
                 missing.retain(|one| meant != Some(one.name));
+                // The word of a choice under another key: its default is not what was meant.
+                undecided |= meant.is_some_and(|meant| known.is_choice(meant));
             }
-            others = self.report_without_effect(&idle, &mut missing, &known, cx);
+            if !undecided {
+                others = self.report_without_effect(&idle, &mut missing, &known, cx);
+            }
         }
         for missing in missing {
             self.report_missing(missing, &others, cx);
@@ -245,9 +250,6 @@ impl<'a> Reader<'a> {
         known: &Known,
         cx: &mut Context<'_>,
     ) -> String {
-        if self.undecided {
-            return String::new();
-        }
         let mut others = Vec::new();
         for entry in idle {
             let names: Vec<&'static str> = missing.iter().map(|one| one.name).collect();
@@ -369,6 +371,17 @@ impl Known {
     fn is_usable(&self, key: &str) -> bool {
         let table = key.split('.').next().unwrap_or(key);
         self.usable.contains(&table)
+    }
+
+    /// Whether the word of this key decides on further keys.
+    fn is_choice(&self, key: &str) -> bool {
+        let owners = self
+            .conditions
+            .iter()
+            .filter_map(|(_, owner)| owner.as_deref());
+        owners
+            .into_iter()
+            .any(|owner| owner.split(" = ").next() == Some(key))
     }
 
     /// The choices that a key belongs to.

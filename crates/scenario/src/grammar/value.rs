@@ -86,7 +86,9 @@ fn number_meant(node: &Node, expected: &str) -> Option<String> {
     if !is_count && !expected.starts_with("a number") {
         return None;
     }
-    let share = text.trim().strip_suffix('%').map(str::trim_end);
+    let ends = ["%", "percent", "per cent"];
+    let share = ends.iter().find_map(|end| text.trim().strip_suffix(end));
+    let share = share.map(str::trim_end);
     let number: f64 = share.unwrap_or(text.trim()).parse().ok()?;
     match share {
         Some(_) if is_count => None,

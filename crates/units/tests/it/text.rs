@@ -235,6 +235,8 @@ fn commas_and_bits_have_their_remedy() {
         ("1,5 Gbit/s", "\"1.5 Gbit/s\""),
         ("1,000 Mbit/s", "\"1000 Mbit/s\""),
         ("1,000,000bit/s", "\"1000000bit/s\""),
+        ("1_000 Mbit/s", "\"1000 Mbit/s\""),
+        ("1e9 bit/s", "\"1000000000 bit/s\""),
     ] {
         assert!(
             help(refused::<Rate>(text)).starts_with(&format!("did you mean {meant}?")),
