@@ -244,6 +244,16 @@ def test_queue_shares_of_long_bins_count_at_their_end() -> None:
     assert axes.get_xlabel() == "queue at p (packets)"
 
 
+def test_rare_long_queues_do_not_squeeze_the_others() -> None:
+    result = ic.run(ic.Scenario.from_text(SMALL))
+    result.tables["queues"] = pl.DataFrame(
+        {"port": "p", "packets": [0, 10, 900], "seconds": [1.0, 8.995, 0.005]}
+    )
+    (axes,) = result.plot("queue-cdf").axes
+    assert axes.get_xlim() == (0, 10)
+    assert axes.get_xlabel() == "queue at p (packets, at most 900)"
+
+
 def test_total_goodput_sums_hosts_and_goes_on_in_silence() -> None:
     result = ic.run(ic.Scenario.from_text(SMALL).with_overrides({"flows.long.stop": "5 ms"}))
     (axes,) = result.plot("total-goodput").axes

@@ -47,6 +47,8 @@ OF_KINDS = {
 """What is measured of each kind of transfers, in the words of an axis."""
 SINGLE = 1024
 """Packets up to which the histogram has a bin for each length; then they are powers of two."""
+NEARLY_ALL = 0.999
+"""The share of time at which the axis of queues may end."""
 FLOWS_BEGIN = "a longer run.duration or an earlier [measure] warmup has some"
 NO_QUEUE = "a higher load, or more senders, lets packets wait"
 
@@ -166,11 +168,19 @@ def queue_cdf(figure: Figure, series: Sequence[Series], options: Options) -> str
     drawn = _chosen(series, frames, options)
     if options.ports:
         drawn = _Ports(dict(_together(pattern, drawn.names) for pattern in options.ports))
+    nearly = longest = 0
     for place, (name, rows) in enumerate(_curves(series, frames, drawn, options)):
         sums = rows.group_by("packets").agg(pl.col("seconds").sum()).sort("packets")
-        axes.step(*shares_of_time(sums), where="post", label=name or "_", **line(place))
+        lengths, shares = shares_of_time(sums)
+        axes.step(lengths, shares, where="post", label=name or "_", **line(place))
+        nearly = max(nearly, lengths.filter(shares >= NEARLY_ALL)[0])
+        longest = max(longest, lengths[-1])
     axes.set(xlabel=drawn.axis, ylabel="share of time at or below", ylim=(0, 1.02))
     axes.set_xlim(left=0)
+    if 0 < nearly < longest / 2:
+        # A rare long queue would leave the rest of all curves at the axis.
+        axes.set_xlim(0, nearly)
+        axes.set_xlabel(drawn.axis.replace("(packets)", f"(packets, at most {longest:,})"))
     _more(axes, drawn)
     legend_outside(figure, axes, options)
     return f"the time-weighted histogram (queues.parquet){drawn.words}"
