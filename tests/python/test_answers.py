@@ -291,7 +291,7 @@ class Fixed(ic.Controller):
 @pytest.mark.parametrize(
     ("content", "kind"),
     [
-        (gzip.compress(b"[run]"), "a gzip file"),
+        (gzip.compress(b"[run]", mtime=0), "a gzip file"),
         ("[run]".encode("utf-16"), "text in UTF-16"),
         (b"PAR1\xff\xff", "a table (Parquet)"),
         (b"# \xb5s", "not a UTF-8 file (byte 2 is not)\n    save it as UTF-8"),
