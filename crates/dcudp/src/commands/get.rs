@@ -27,10 +27,16 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
         link,
     } = arguments;
     check(&names)?;
-    let root = folder(&into)
-        .map_err(|error| Failure::Input(format!("{}: {}", into.display(), reason(&error))))?;
+    let refused =
+        |error: io::Error| Failure::Input(format!("{}: {}", into.display(), reason(&error)));
+    // A folder that is there is checked before the call; one that is not is made after it.
+    let there = opened(&into).map_err(refused)?;
     let Some(link) = call(&peer, &link, stop.as_mut()).await? else {
         return Ok(INTERRUPTED);
+    };
+    let root = match there {
+        Some(root) => root,
+        None => made(&into).map_err(refused)?,
     };
     let existing = Existing::of(force);
     let mut tally = Tally::new(names.len());
@@ -45,15 +51,21 @@ pub(super) async fn run(arguments: Get) -> Result<u8, Failure> {
     got.map(|()| tally.status())
 }
 
-/// Opens a folder, and makes one that is not there; those above it must be.
-fn folder(path: &Path) -> io::Result<Root> {
+/// Opens a folder; `None` if it is not there, but the one above it is.
+fn opened(path: &Path) -> io::Result<Option<Root>> {
     match Root::open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            fs::create_dir(path)?;
-            Root::open(path)
+            let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+            above.map_or(Ok(None), |above| Root::open(above).map(|_| None))
         }
-        opened => opened,
+        opened => opened.map(Some),
     }
+}
+
+/// Makes a folder and opens it.
+fn made(path: &Path) -> io::Result<Root> {
+    fs::create_dir(path)?;
+    Root::open(path)
 }
 
 fn check(names: &[Name]) -> Result<(), Failure> {

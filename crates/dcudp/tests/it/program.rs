@@ -242,6 +242,20 @@ fn files_and_servers_that_cannot_be_are_refused_before_any_connection() {
 }
 
 #[test]
+fn get_makes_its_folder_when_a_server_has_answered() {
+    let (there, here) = (folder(), folder());
+    fs::write(there.path().join("f"), "content").unwrap();
+    let into = here.path().join("new");
+    let (status, _, err) = run(&["get", "127.0.0.1:9", "f", "--into", path(&into)]);
+    assert_eq!(status, 1, "{err}");
+    assert!(!into.exists(), "nobody has answered");
+    let server = Server::files(there.path(), &[]);
+    let (status, _, err) = run(&["get", &server.address, "f", "--into", path(&into)]);
+    assert_eq!((status, err.as_str()), (0, ""));
+    assert_eq!(fs::read(into.join("f")).unwrap(), b"content");
+}
+
+#[test]
 fn options_that_cannot_be_are_refused_with_a_remedy() {
     refused(&[
         ("ping 127.0.0.1:9 --cc tcp", "[possible values: udt, dcudp]"),
