@@ -124,7 +124,7 @@ def slowdown(results: Drawn, **choices: Unpack[Choices]) -> Figure:
 
 
 def fct(results: Drawn, **choices: Unpack[Choices]) -> Figure:
-    """Draw the distribution of flow completion times; see `draw`."""
+    """Draw the distribution of completion times, a panel for flows and rounds; see `draw`."""
     return draw(results, "fct", **choices)
 
 

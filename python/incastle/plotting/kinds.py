@@ -114,7 +114,7 @@ KINDS = {
         slowdowns.draw,
     ),
     "fct": Kind(
-        "distribution of flow completion times; --ccdf for its tail",
+        "distribution of completion times of flows and rounds; --ccdf for its tail",
         ("transfers",),
         distributions.fct,
     ),
