@@ -49,7 +49,7 @@ fn config(kind: u8, variant: u8) -> Config {
         Recovery::Reno,
         Recovery::NewReno,
         Recovery::Sack,
-        Recovery::Sack,
+        Recovery::RackTlp,
     ];
     let ecns = [
         EcnMode::Off,
@@ -58,8 +58,14 @@ fn config(kind: u8, variant: u8) -> Config {
         EcnMode::Dctcp(CeChange::Figure10),
     ];
     let flag = |bit: u8| variant & (1 << bit) != 0;
+    let recovery = recoveries[usize::from(kind) % 4];
+    let by_time = recovery == Recovery::RackTlp;
     Config {
-        recovery: recoveries[usize::from(kind) % 4],
+        recovery,
+        tail_loss_probe: by_time,
+        dsack: by_time,
+        prr: by_time && flag(4),
+        f_rto: by_time && flag(5),
         ecn: ecns[usize::from(kind >> 2) % 4],
         handshake: kind & 16 != 0,
         mss: if flag(0) { 100 } else { 1460 },

@@ -96,6 +96,10 @@ impl Controller for Algorithm {
         dispatch!(self, c => c.on_congestion(cx, event))
     }
 
+    fn restore(&mut self, before: &ControlState) {
+        dispatch!(self, c => c.restore(before));
+    }
+
     #[inline]
     fn on_timer(&mut self, cx: &mut Context<'_>) {
         dispatch!(self, c => c.on_timer(cx));

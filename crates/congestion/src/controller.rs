@@ -139,7 +139,7 @@ pub enum TransmissionMode {
     Congestion,
 }
 
-/// A controller's state for probes. Absent where the algorithm has no such thing.
+/// A controller's state for probes and for [`Controller::restore`]. Absent where the algorithm has no such thing.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ControlState {
     /// The congestion window.
@@ -166,6 +166,10 @@ pub trait Controller: Send {
 
     /// The network reports congestion.
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction;
+
+    /// The last reaction to a loss or timeout was needless: the window and the threshold return to at least
+    /// those `before` it (RFC 5682, 2883). The transport keeps them.
+    fn restore(&mut self, _before: &ControlState) {}
 
     /// The instant of `next_timer` has come.
     fn on_timer(&mut self, _cx: &mut Context<'_>) {}

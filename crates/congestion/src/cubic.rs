@@ -1,8 +1,8 @@
 //! CUBIC (RFC 9438): congestion avoidance by a cubic function of the time since the last reaction,
 //! never slower than Reno would be.
 //!
-//! Slow start is the window rule's (section 4.10 leaves the choice open). Leaves out: the undoing of
-//! spurious reactions (section 4.9). Windows are in segments here, as in the RFC.
+//! Slow start is the window rule's (section 4.10 leaves the choice open). Leaves out: W_max at the undoing
+//! of spurious reactions (section 4.9). Windows are in segments here, as in the RFC.
 
 use incastle_units::{Bytes, Span, Time};
 
@@ -235,6 +235,12 @@ impl Controller for Cubic {
             }
             CongestionEvent::Over => Reaction::Ignored,
         }
+    }
+
+    fn restore(&mut self, before: &ControlState) {
+        self.window.restore(before);
+        // The next stage begins at the restored window, which is its plateau.
+        self.epoch = None;
     }
 
     #[inline]

@@ -84,6 +84,10 @@ impl Controller for D2tcp {
             })
     }
 
+    fn restore(&mut self, before: &ControlState) {
+        self.dctcp.restore(before);
+    }
+
     #[inline]
     fn window(&self) -> Window {
         self.dctcp.window()

@@ -77,6 +77,10 @@ impl Controller for Dctcp {
         self.react(cx, event, |alpha, _| alpha)
     }
 
+    fn restore(&mut self, before: &ControlState) {
+        self.window.restore(before);
+    }
+
     #[inline]
     fn window(&self) -> Window {
         self.window.limit()

@@ -216,6 +216,11 @@ impl Controller for DtCwa {
         reaction
     }
 
+    fn restore(&mut self, before: &ControlState) {
+        self.window.restore(before);
+        self.restart();
+    }
+
     #[inline]
     fn window(&self) -> Window {
         self.window.limit()

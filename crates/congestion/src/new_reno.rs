@@ -34,6 +34,10 @@ impl Controller for NewReno {
             .on_congestion(cx, event, |window| half(window.flight(cx)))
     }
 
+    fn restore(&mut self, before: &ControlState) {
+        self.window.restore(before);
+    }
+
     #[inline]
     fn window(&self) -> Window {
         self.window.limit()

@@ -340,6 +340,17 @@ impl RenoWindow {
         }
     }
 
+    /// The last reaction was needless. As Linux has it, the window and the threshold are at least those before.
+    pub(crate) fn restore(&mut self, before: &ControlState) {
+        let cwnd = before.cwnd.map_or(0, Bytes::count);
+        self.cwnd = self.cwnd.max(cwnd);
+        let ssthresh = before.ssthresh.map_or(u64::MAX, Bytes::count);
+        self.ssthresh = self.ssthresh.max(ssthresh);
+        self.counted = 0;
+        self.recovering = false;
+        self.cause = None;
+    }
+
     /// The restart window after idleness: RFC 5681, section 4.1.
     pub(crate) fn on_idle_restart(&mut self) {
         self.cwnd = self.cwnd.min(self.initial_window);

@@ -16,7 +16,6 @@ use crate::record::Record;
 use crate::record::flows::FlowRow;
 use incastle_scenario::language::measure::{Capture, Sampling};
 use incastle_scenario::language::transport::{Kind, Transport};
-use incastle_transport::tcp::Recovery;
 
 const APPLICATION: &str = concat!("Incastle ", env!("CARGO_PKG_VERSION"));
 const PS_PER_US: u64 = 1_000_000;
@@ -99,7 +98,7 @@ impl Terms {
                     mss: config.mss,
                     window_scale: TcpTerms::scale_of(config.receive_window.count()),
                     timestamps: config.timestamps,
-                    sack: tcp.recovery == Recovery::Sack,
+                    sack: tcp.recovery.uses_sack(),
                 })
             }
             Kind::Datagram(_) => Self::Datagram,

@@ -1,6 +1,6 @@
 //! Checks of `[transport]` and of each group's own transport.
 
-use incastle_transport::tcp::MAX_RECEIVE_WINDOW;
+use incastle_transport::tcp::{MAX_RECEIVE_WINDOW, Recovery};
 use incastle_units::Amount;
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
@@ -134,6 +134,7 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         .help("shorten delayed_ack_timeout, or turn delayed ACKs off with delayed_ack_count = 1");
     }
     check_slow_start(path, tcp, cx);
+    check_rack(path, tcp, cx);
     if tcp.congestion.needs_fractions() && tcp.ecn != EcnMode::Dctcp {
         let word = tcp.congestion.word();
         cx.warn_at(
@@ -159,6 +160,27 @@ fn check_slow_start(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         ),
     )
     .help("\"hystart\" is for cubic; \"hystart++\" for new-reno, reno, cubic, dctcp and d2tcp");
+}
+
+/// The mechanisms that need the records of RACK-TLP.
+fn check_rack(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    let unknown = |keys: Vec<String>| keys.iter().any(|key| key.ends_with("transport.recovery"));
+    if tcp.recovery == Recovery::RackTlp || unknown(cx.error_keys()) {
+        return;
+    }
+    let mechanisms = [
+        ("tail_loss_probe", tcp.tail_loss_probe),
+        ("dsack", tcp.dsack),
+        ("prr", tcp.prr),
+        ("f_rto", tcp.f_rto),
+    ];
+    for (key, _) in mechanisms.iter().filter(|(_, on)| *on) {
+        cx.error_at(
+            &format!("{path}.{key}"),
+            format!("{key} = true without recovery = \"rack-tlp\""),
+        )
+        .help("set recovery = \"rack-tlp\", which has selective acknowledgements and the time of each transmission");
+    }
 }
 
 fn check_window(path: &str, key: &str, amount: Amount, tcp: &Tcp, cx: &mut Context<'_>) {

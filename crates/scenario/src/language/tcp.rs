@@ -32,6 +32,14 @@ table! {
         value mss: Bytes = default_mss(), in between(Bytes::new(1), Bytes::new(65_000));
         /// The loss recovery.
         value recovery: tcp::Recovery = default_recovery(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`";
+        /// Tail loss probes (RFC 8985, section 7). They need `recovery = "rack-tlp"`, as the next three do.
+        value tail_loss_probe: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
+        /// Reports of segments that arrived twice (RFC 2883). They widen RACK's window for reordering, and undo needless recoveries.
+        value dsack: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
+        /// Proportional rate reduction in recovery (RFC 9937).
+        value prr: bool = tcp::Config::default().prr;
+        /// Detection of spurious timeouts, which are then undone (RFC 5682).
+        value f_rto: bool = tcp::Config::default().f_rto;
         /// The use of ECN.
         value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp and dt-cwa, else `\"off\"`";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
@@ -200,6 +208,8 @@ words! {
         "new-reno" => NewReno,
         /// Selective acknowledgements (RFC 2018, 6675).
         "sack" => Sack,
+        /// Selective acknowledgements, and losses found by time in place of duplicate ACKs (RFC 8985).
+        "rack-tlp" => RackTlp,
     }
 }
 
@@ -282,6 +292,10 @@ fn default_recovery(congestion: Option<&Congestion>) -> tcp::Recovery {
     }
 }
 
+fn is_rack(recovery: tcp::Recovery) -> bool {
+    recovery == tcp::Recovery::RackTlp
+}
+
 impl EcnMode {
     fn default_for(congestion: Option<&Congestion>) -> Self {
         if congestion.is_some_and(Congestion::needs_fractions) {
@@ -324,6 +338,10 @@ impl Tcp {
         tcp::Config {
             mss: u16::try_from(self.mss.count()).expect("the range of mss lies within 16 bits"),
             recovery: self.recovery,
+            tail_loss_probe: self.tail_loss_probe,
+            dsack: self.dsack,
+            prr: self.prr,
+            f_rto: self.f_rto,
             ecn: self.ecn.with(self.ce_change),
             ect_on_control: self.ect_on_control,
             handshake: self.handshake,

@@ -22,6 +22,15 @@ pub enum Recovery {
     NewReno,
     /// RFC 6675: recovery by selective acknowledgements.
     Sack,
+    /// RFC 8985: recovery by selective acknowledgements and time.
+    RackTlp,
+}
+
+impl Recovery {
+    /// Whether the receiver reports data beyond a gap.
+    pub const fn uses_sack(self) -> bool {
+        matches!(self, Self::Sack | Self::RackTlp)
+    }
 }
 
 /// When a DCTCP receiver sends its ACKs at a change of the CE bit.
@@ -78,6 +87,14 @@ pub struct Config {
     pub mss: u16,
     /// Loss recovery.
     pub recovery: Recovery,
+    /// Tail loss probes (RFC 8985, section 7).
+    pub tail_loss_probe: bool,
+    /// Reports of duplicates (RFC 2883), and the undoing of needless reactions by them.
+    pub dsack: bool,
+    /// Proportional rate reduction in recovery (RFC 9937).
+    pub prr: bool,
+    /// Detection of spurious timeouts (RFC 5682).
+    pub f_rto: bool,
     /// ECN.
     pub ecn: EcnMode,
     /// Whether SYN, SYN-ACK, pure ACKs, probes and retransmissions are ECN-capable too.
@@ -115,6 +132,10 @@ impl Default for Config {
         Self {
             mss: 1460,
             recovery: Recovery::NewReno,
+            tail_loss_probe: false,
+            dsack: false,
+            prr: false,
+            f_rto: false,
             ecn: EcnMode::Off,
             ect_on_control: EcnMode::Off.default_ect_on_control(),
             handshake: true,
@@ -167,6 +188,9 @@ pub enum ConfigError {
     /// A timer needs a granularity.
     #[error("the granularity of the retransmission timer must be longer than 0")]
     NoGranularity,
+    /// A mechanism whose prerequisite is missing.
+    #[error("tail_loss_probe, dsack, prr and f_rto need recovery by RACK-TLP")]
+    NeedsRack,
     /// The limits of the timer contradict each other.
     #[error("min_rto and initial_rto must be longer than 0 and at most max_rto")]
     RtoRange,
@@ -179,6 +203,7 @@ impl Config {
         let too_short = rto.min == Span::ZERO || rto.initial == Span::ZERO;
         let too_long = rto.min > rto.max || rto.initial > rto.max;
         let mss = Bytes::new(u64::from(self.mss));
+        let needs_rack = self.tail_loss_probe || self.dsack || self.prr || self.f_rto;
         let mistakes = [
             (self.mss == 0, ConfigError::NoSegment),
             (self.delayed_ack_count == 0, ConfigError::NoAck),
@@ -190,6 +215,10 @@ impl Config {
             (
                 self.max_cwnd.is_some_and(|cwnd| cwnd < mss),
                 ConfigError::MaxCwnd,
+            ),
+            (
+                needs_rack && self.recovery != Recovery::RackTlp,
+                ConfigError::NeedsRack,
             ),
             (rto.granularity == Span::ZERO, ConfigError::NoGranularity),
             (too_short || too_long, ConfigError::RtoRange),

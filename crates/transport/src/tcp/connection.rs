@@ -162,7 +162,8 @@ impl Connection {
             self.receiver.require_ack();
             return;
         }
-        if self.sender.space.awaits_ack() {
+        // With RACK a late duplicate report counts, too.
+        if self.sender.space.awaits_ack() || self.sender.rack.is_some() {
             self.handle_ack(now, arrival, rng);
         } else {
             let ack = offset(segment.ack, self.sender.space.una());

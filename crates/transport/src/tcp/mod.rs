@@ -1,4 +1,5 @@
-//! TCP: connections (RFC 9293), recovery (RFC 5681, 6582, 6675), retransmission timer (RFC 6298),
+//! TCP: connections (RFC 9293), recovery (RFC 5681, 6582, 6675; 8985,
+//! 9937, 5682), retransmission timer (RFC 6298),
 //! limited transmit (RFC 3042), ECN (RFC 3168) and DCTCP's receiver (RFC 8257).
 //!
 //! A [`Connection`] is one endpoint: a sender half and a receiver half. Inputs are arrivals and the
@@ -13,7 +14,7 @@ mod io;
 mod limit;
 mod losses;
 mod opening;
-mod ranges;
+mod rack_tlp;
 mod reassembly;
 mod receiver;
 mod recovery;

@@ -1,7 +1,12 @@
-//! The data that a receiver holds beyond a gap, and the SACK blocks that report it (RFC 2018).
-//! Leaves out: duplicate SACK (RFC 2883), and discarding data once reported: it never reneges.
+//! The data that a receiver holds beyond a gap, and the SACK blocks that report it (RFC 2018) or a
+//! segment that arrived again (RFC 2883).
+//! Leaves out: reports of segments that arrived again in part, and discarding data once reported: it
+//! never reneges.
 
-use super::ranges::RangeSet;
+use std::collections::VecDeque;
+
+use incastle_recovery::RangeSet;
+
 use super::segment::{MAX_SACK_BLOCKS, SackBlock};
 use super::sequence::wire;
 
@@ -11,6 +16,8 @@ pub(super) struct Reassembly {
     held: RangeSet,
     /// One number inside each block to report, the most recently changed block first.
     recent: Vec<u64>,
+    /// Segments that arrived again, to be reported once each.
+    duplicates: VecDeque<SackBlock>,
     /// The blocks of the last ACK, as on the wire.
     blocks: Vec<SackBlock>,
 }
@@ -55,9 +62,19 @@ impl Reassembly {
         next
     }
 
+    /// A segment arrived again.
+    pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
+        self.duplicates.push_back(SackBlock {
+            start: wire(start),
+            end: wire(end),
+        });
+    }
+
     /// Composes the blocks of an ACK; gives their number.
     pub(super) fn compose(&mut self) -> u8 {
         self.blocks.clear();
+        // RFC 2883, section 4: the first block, in one ACK; then the block that holds it, if any.
+        self.blocks.extend(self.duplicates.pop_front());
         for seq in &self.recent {
             if let Some(block) = self.held.containing(*seq) {
                 self.blocks.push(SackBlock {
@@ -66,6 +83,7 @@ impl Reassembly {
                 });
             }
         }
+        self.blocks.truncate(MAX_SACK_BLOCKS);
         self.blocks.len() as u8
     }
 

@@ -5,7 +5,7 @@
 
 use incastle_units::{Ecn, Time};
 
-use super::config::{CeChange, Config, Recovery};
+use super::config::{CeChange, Config};
 use super::echo::EchoState;
 use super::reassembly::Reassembly;
 use super::segment::{Flags, SackBlock, Segment};
@@ -230,6 +230,12 @@ impl Receiver {
         // section 3.10.7.4: an unacceptable one too.
         let new = open && end > seq && seq > self.next && self.hold(seq, end);
         stats.duplicates_received += u64::from(!new);
+        if !new && config.dsack {
+            let fin = u64::from(segment.flags.contains(Flags::FIN));
+            self.aside()
+                .reassembly
+                .report_duplicate(seq, sent_end + fin);
+        }
         self.queue_ack();
     }
 
@@ -341,7 +347,7 @@ impl Receiver {
     #[inline]
     pub(super) fn compose_sacks(&mut self, config: &Config) -> u8 {
         match &mut self.aside {
-            Some(aside) if config.recovery == Recovery::Sack => aside.reassembly.compose(),
+            Some(aside) if config.recovery.uses_sack() => aside.reassembly.compose(),
             _ => 0,
         }
     }

@@ -2,14 +2,15 @@
 //! 6582) and SACK (RFC 6675). After a timeout go-back-N (RFC 6298); limited transmit (RFC 3042).
 //!
 //! The window that RFC 5681 and 6582 inflate is the controller's plus `inflation` here. Leaves out:
-//! undoing a spurious timeout or recovery (RFC 3522, 5682), early retransmit (RFC 5827).
+//! detection by time, and undoing a spurious timeout or recovery, which are in `rack_tlp`; early
+//! retransmit (RFC 5827).
 
 use incastle_congestion::{CongestionEvent, Phase, Reaction};
+use incastle_recovery::Interval;
 use incastle_units::{Span, Time};
 
 use super::config::{Config, Recovery};
 use super::losses::Losses;
-use super::ranges::Interval;
 use super::sack::{DUP_THRESH, Holes, NextSeg, Scoreboard};
 use super::segment::SackBlock;
 use super::send_space::SendSpace;
@@ -81,7 +82,7 @@ impl LossRecovery {
         self.losses.as_mut()?.scoreboard.as_mut()
     }
 
-    fn recover(&self) -> Option<u64> {
+    pub(super) fn recover(&self) -> Option<u64> {
         self.losses.as_ref()?.recover
     }
 
@@ -202,6 +203,37 @@ impl LossRecovery {
         }
         // The timer restarts at the first partial acknowledgement only ("impatient").
         std::mem::replace(&mut losses.partial_at, ack.now) == Time::NEVER
+    }
+
+    /// With RACK: SND.UNA may have moved; gives whether that ended a recovery.
+    pub(super) fn end_if_covered(&mut self, space: &SendSpace) -> bool {
+        let covered = self.recover().is_none_or(|recover| space.una() >= recover);
+        let ends = self.phase != Phase::Open && covered;
+        if ends {
+            self.reopen();
+        }
+        ends
+    }
+
+    /// With RACK: there is nothing to recover from.
+    pub(super) fn reopen(&mut self) {
+        self.phase = Phase::Open;
+    }
+
+    /// With RACK: a recovery begins, or begins anew.
+    pub(super) fn begin(&mut self, space: &SendSpace) {
+        assert_ne!(
+            self.phase,
+            Phase::AfterTimeout,
+            "a timeout covers the losses"
+        );
+        self.phase = Phase::Recovery;
+        self.extend(space);
+    }
+
+    /// With RACK: the recovery covers everything sent so far.
+    pub(super) fn extend(&mut self, space: &SendSpace) {
+        self.losses().recover = Some(space.max());
     }
 
     /// A duplicate ACK with this timestamp; gives whether recovery must begin.
@@ -355,22 +387,29 @@ impl LossRecovery {
         std::mem::take(&mut self.cwr_due)
     }
 
-    /// Why only the timer could help, where the stream ends at `end` and `timeouts` counts those since
-    /// SND.UNA last moved.
+    /// The segment at SND.UNA, where `timeouts` counts those since that last moved.
+    pub(super) fn head(&self, space: &SendSpace, timeouts: u32) -> Head {
+        Head {
+            repeated: self.head_was_repeated(space, timeouts),
+            reported_above: self.is_reported(space),
+        }
+    }
+
+    /// Why only the timer could help, where the stream ends at `end`.
     pub(super) fn timeout_kind(
         &self,
         space: &SendSpace,
         mss: u16,
         end: u64,
-        timeouts: u32,
+        head: Head,
     ) -> TimeoutKind {
         // Segments are counted in octets, as outstanding data in RFC 5681 and 6675.
         let tail = u64::from(DUP_THRESH) * u64::from(mss);
-        if self.head_was_repeated(space, timeouts) {
+        if head.repeated {
             TimeoutKind::LostRetransmission
         } else if space.max() == end && end - space.una() <= tail {
             TimeoutKind::LastPacket
-        } else if self.dup_acks == 0 && !self.is_reported(space) {
+        } else if self.dup_acks == 0 && !head.reported_above {
             TimeoutKind::FullWindow
         } else {
             TimeoutKind::FewDuplicates
@@ -418,6 +457,15 @@ impl LossRecovery {
     pub(super) fn take_report(&mut self) -> Option<TimeoutReport> {
         self.losses.as_mut()?.report.take()
     }
+}
+
+/// The segment at SND.UNA when the timer fired.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    /// It was sent more than once.
+    pub(super) repeated: bool,
+    /// SACK has reported something above it.
+    pub(super) reported_above: bool,
 }
 
 /// A timeout, as the timer saw it.

@@ -4,7 +4,8 @@
 //! Leaves out: reneging (our receivers never discard reported data, so that the scoreboard is kept
 //! over a timeout, as section 5.1 discusses), duplicate SACK.
 
-use super::ranges::{Gap, Interval, RangeSet};
+use incastle_recovery::{Gap, Interval, RangeSet};
+
 use super::segment::SackBlock;
 use super::sequence::offset;
 

@@ -13,12 +13,13 @@ use rand_core::Rng;
 use super::config::{Config, Recovery};
 use super::io::{AckInfo, Io, Progress, SendWindow, send_window};
 use super::limit::Room;
+use super::rack_tlp::RackTlp;
 use super::recovery::{LossRecovery, NewAck, Timeout};
 use super::sack::Holes;
 use super::send_space::SendSpace;
 use super::stream::{Content, Stream};
 use super::timeout::{TimeoutKind, TimeoutReport};
-use super::timer::RetransmissionTimer;
+use super::timer::{Purpose, RetransmissionTimer};
 use crate::pacer::Pacer;
 
 /// Segments that leave before internal pacing spaces them (Linux 6.18, as `fq` once did).
@@ -34,12 +35,22 @@ pub(super) struct Chunk {
     pub(super) retransmission: bool,
 }
 
+impl Chunk {
+    /// The offset after its last octet, the FIN included.
+    #[inline]
+    pub(super) fn end(&self) -> u64 {
+        self.seq + u64::from(self.len) + u64::from(self.fin)
+    }
+}
+
 /// The sender half.
 pub(super) struct Sender {
     pub(super) stream: Stream,
     pub(super) space: SendSpace,
     pub(super) timer: RetransmissionTimer,
-    recovery: LossRecovery,
+    pub(super) recovery: LossRecovery,
+    /// With loss detection by time.
+    pub(super) rack: Option<Box<RackTlp>>,
     /// Made once the controller returns a rate.
     pacer: Option<Box<Pacer>>,
 }
@@ -51,6 +62,7 @@ impl Sender {
             space: SendSpace::new(config.receive_window.count()),
             timer: RetransmissionTimer::new(&config.rto),
             recovery: LossRecovery::new(),
+            rack: (config.recovery == Recovery::RackTlp).then(|| Box::new(RackTlp::new())),
             pacer: None,
         }
     }
@@ -108,7 +120,8 @@ impl Sender {
         }
         let sends = self.space.nxt() != self.stream.end()
             || self.recovery.phase() == Phase::Recovery
-            || self.timer.is_probe_due();
+            || self.timer.is_probe_due()
+            || self.rack.as_ref().is_some_and(|rack| rack.wants_to_send());
         if !sends {
             self.stream.limit.set(LimitedBy::Application);
         }
@@ -124,6 +137,7 @@ impl Sender {
             return None;
         }
         let chunk = match self.recovery.phase() {
+            _ if self.rack.is_some() => self.poll_by_time(io)?,
             Phase::Recovery => self.poll_recovery(io)?,
             Phase::AfterTimeout if self.space.nxt() < self.space.max() => self.poll_go_back(io)?,
             Phase::Open | Phase::AfterTimeout => self.poll_new(io)?,
@@ -206,7 +220,12 @@ impl Sender {
     /// is outstanding that could bring an update, starts the persist timer (RFC 9293, section
     /// 3.8.6.1).
     #[inline]
-    fn fit_peer_window(&mut self, io: &mut Io<'_>, wanted: u64, outstanding: u64) -> Option<u64> {
+    pub(super) fn fit_peer_window(
+        &mut self,
+        io: &mut Io<'_>,
+        wanted: u64,
+        outstanding: u64,
+    ) -> Option<u64> {
         let room = self.space.room_from(self.space.nxt());
         if room >= wanted {
             return Some(wanted);
@@ -223,7 +242,7 @@ impl Sender {
     }
 
     /// RFC 5681, section 4.1.
-    fn check_idle(&mut self, io: &mut Io<'_>) {
+    pub(super) fn check_idle(&mut self, io: &mut Io<'_>) {
         if self.space.max() > 0 && self.timer.take_idle(io.now) {
             let mut cx = self.context(io.now, io.rng);
             let _ = io
@@ -294,7 +313,7 @@ impl Sender {
 
     /// The segment of the octets `start..end`, plus the FIN where it follows the last byte.
     #[inline]
-    fn chunk(&self, start: u64, end: u64) -> Chunk {
+    pub(super) fn chunk(&self, start: u64, end: u64) -> Chunk {
         let Content { len, fin } = self.stream.content(start, end);
         Chunk {
             seq: start,
@@ -307,7 +326,7 @@ impl Sender {
     /// Accounts for a segment that leaves.
     #[inline]
     fn sent(&mut self, io: &mut Io<'_>, chunk: &Chunk, rate: Option<Rate>) {
-        let end = chunk.seq + u64::from(chunk.len) + u64::from(chunk.fin);
+        let end = chunk.end();
         self.space.sent(chunk.seq, end);
         self.timer.on_sent(io.now, &io.config.rto, io.rng);
         if !io.config.timestamps {
@@ -324,6 +343,9 @@ impl Sender {
             io.stats.retransmissions += 1;
             self.recovery
                 .note_repeat(io.now, chunk.seq, self.space.una());
+        }
+        if self.rack.is_some() {
+            self.sent_by_time(io, chunk);
         }
         let size = Bytes::new(u64::from(chunk.len));
         if let Some(rate) = rate {
@@ -365,6 +387,9 @@ impl Sender {
         }
         let edge_moved = self.note_window(info.ack, info.window);
         io.stats.ece_received += u64::from(info.echo == Echo::Congestion);
+        if self.rack.is_some() {
+            return self.handle_ack_by_time(io, info, edge_moved);
+        }
         let sack = io.config.recovery == Recovery::Sack;
         let reported = sack
             && !info.sacks.is_empty()
@@ -418,7 +443,7 @@ impl Sender {
     /// A round-trip sample: from the returned timestamp (RFC 7323, section 4.1), or from the timed
     /// segment.
     #[inline]
-    fn round_trip(&mut self, io: &Io<'_>, info: &AckInfo<'_>) -> Option<Span> {
+    pub(super) fn round_trip(&mut self, io: &Io<'_>, info: &AckInfo<'_>) -> Option<Span> {
         if io.config.timestamps {
             let known = info.timestamp != Time::NEVER;
             return known.then(|| io.now.saturating_since(info.timestamp));
@@ -443,7 +468,7 @@ impl Sender {
 
     /// Reports the acknowledgement and its echo to the controller.
     #[inline]
-    fn report_ack(&mut self, io: &mut Io<'_>, progress: Progress) {
+    pub(super) fn report_ack(&mut self, io: &mut Io<'_>, progress: Progress) {
         let Progress {
             echo,
             acked,
@@ -472,7 +497,7 @@ impl Sender {
     }
 
     /// Reports a congestion event to the controller.
-    fn report(&mut self, io: &mut Io<'_>, event: CongestionEvent) -> Reaction {
+    pub(super) fn report(&mut self, io: &mut Io<'_>, event: CongestionEvent) -> Reaction {
         let mut cx = self.context(io.now, io.rng);
         let reaction = io.algorithm.on_congestion(&mut cx, event);
         self.recovery.note_reaction(reaction);
@@ -494,16 +519,34 @@ impl Sender {
             self.timer.stop();
             return;
         }
+        match self.timer.purpose() {
+            Purpose::Retransmission => self.on_retransmission_timeout(io),
+            Purpose::Reordering => self.on_reordering_timeout(io),
+            Purpose::Probe => self.on_probe_timeout(io),
+        }
+    }
+
+    fn on_retransmission_timeout(&mut self, io: &mut Io<'_>) {
         let backoff = self.timer.timeouts();
         let end = self.stream.end();
-        let kind = (self.recovery).timeout_kind(&self.space, io.config.mss, end, backoff);
+        let head = match &self.rack {
+            Some(rack) => rack.head(),
+            None => self.recovery.head(&self.space, backoff),
+        };
+        let kind = (self.recovery).timeout_kind(&self.space, io.config.mss, end, head);
         self.keep_report(io.now, io.config, kind, backoff);
         io.stats.timeouts += 1;
+        let open = self.recovery.phase() == Phase::Open;
+        let before = (open && self.rack.is_some()).then(|| io.algorithm.state());
         self.report(io, CongestionEvent::Timeout { backoff });
         self.recovery.on_timeout(&self.space);
-        self.space.go_back();
         self.timer.back_off();
         self.timer.arm(io.now, &io.config.rto, io.rng);
+        if self.rack.is_some() {
+            self.on_timeout_by_time(io, before);
+        } else {
+            self.space.go_back();
+        }
     }
 
     /// Keeps the report of a timeout, of a SYN's too; nothing has reacted to it yet.
@@ -514,12 +557,14 @@ impl Sender {
         kind: TimeoutKind,
         backoff: u32,
     ) {
+        let progress_at = match &self.rack {
+            Some(rack) => rack.progress_at,
+            None => self.recovery.partial_at(),
+        };
         let timeout = Timeout {
             kind,
             backoff,
-            waited: self
-                .timer
-                .waited(now, self.recovery.partial_at(), &config.rto),
+            waited: self.timer.waited(now, progress_at, &config.rto),
             rto: self.timer.rto().backed_off(&config.rto),
         };
         self.recovery.keep_report(&self.space, timeout);

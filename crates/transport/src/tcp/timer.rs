@@ -25,6 +25,17 @@ impl Timed {
     };
 }
 
+/// What the timer is for. With RACK one timer serves all three (RFC 8985, section 8).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    /// A retransmission timeout, or a probe of a closed window.
+    Retransmission,
+    /// RACK: segments that may have been reordered count as lost.
+    Reordering,
+    /// A tail loss probe.
+    Probe,
+}
+
 /// The persist timer.
 #[derive(Debug, Clone, Default)]
 struct Persist {
@@ -47,6 +58,7 @@ pub(super) struct RetransmissionTimer {
     /// Timeouts since the last new acknowledgement.
     timeouts: u32,
     persist: Persist,
+    purpose: Purpose,
 }
 
 impl RetransmissionTimer {
@@ -58,6 +70,7 @@ impl RetransmissionTimer {
             last_sent: Time::ZERO,
             timeouts: 0,
             persist: Persist::default(),
+            purpose: Purpose::Retransmission,
         }
     }
 
@@ -81,6 +94,18 @@ impl RetransmissionTimer {
     pub(super) fn arm(&mut self, now: Time, config: &RtoConfig, rng: &mut dyn Rng) {
         self.at = now.saturating_add(self.rto.timeout(config, rng));
         assert!(self.at > now, "a timeout takes time");
+    }
+
+    #[inline]
+    pub(super) fn purpose(&self) -> Purpose {
+        self.purpose
+    }
+
+    /// It fires then, for this purpose.
+    pub(super) fn set(&mut self, purpose: Purpose, at: Time) {
+        assert!(!self.persist.running, "the persist timer runs alone");
+        self.purpose = purpose;
+        self.at = at;
     }
 
     #[inline]

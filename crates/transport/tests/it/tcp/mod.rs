@@ -10,6 +10,7 @@ mod ecn;
 mod fuzz;
 mod losses;
 mod properties;
+mod rack;
 mod timeout_kinds;
 mod timeouts;
 mod windows;

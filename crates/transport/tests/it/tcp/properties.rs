@@ -70,6 +70,7 @@ fn recovery() -> impl Strategy<Value = Recovery> {
         Just(Recovery::Reno),
         Just(Recovery::NewReno),
         Just(Recovery::Sack),
+        Just(Recovery::RackTlp),
     ]
 }
 
@@ -83,6 +84,7 @@ prop_compose! {
         burst in 1_u32..8,
         window in 1_u64..40_000,
         initial in 1_u64..20,
+        mechanisms in any::<[bool; 4]>(),
     ) -> Config {
         let [handshake, timestamps, limited, idle, ect, randomized, paced] = switches;
         let mut config = Config {
@@ -101,6 +103,9 @@ prop_compose! {
             initial_window: Bytes::new(initial * u64::from(mss)),
             ..config()
         };
+        if recovery == Recovery::RackTlp {
+            [config.tail_loss_probe, config.dsack, config.prr, config.f_rto] = mechanisms;
+        }
         config.rto.randomized = randomized;
         config.rto.max = Span::from_secs(2);
         config

@@ -6,41 +6,46 @@
 
 /// `start` to `end`, exclusive; never empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Interval {
-    pub(super) start: u64,
-    pub(super) end: u64,
+pub struct Interval {
+    /// The first number.
+    pub start: u64,
+    /// The number after the last.
+    pub end: u64,
 }
 
 /// Numbers that are not in a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Gap {
-    pub(super) start: u64,
+pub struct Gap {
+    /// The first number that is missing.
+    pub start: u64,
     /// The beginning of the next interval; absent above the last one.
-    pub(super) end: Option<u64>,
+    pub end: Option<u64>,
 }
 
 /// The set.
 #[derive(Debug, Clone, Default)]
-pub(super) struct RangeSet {
+pub struct RangeSet {
     intervals: Vec<Interval>,
 }
 
 impl RangeSet {
-    pub(super) fn is_empty(&self) -> bool {
+    /// Whether it has no number.
+    pub fn is_empty(&self) -> bool {
         self.intervals.is_empty()
     }
 
-    pub(super) fn intervals(&self) -> &[Interval] {
+    /// The intervals, in ascending order.
+    pub fn intervals(&self) -> &[Interval] {
         &self.intervals
     }
 
     /// The end of the last interval.
-    pub(super) fn highest(&self) -> Option<u64> {
+    pub fn highest(&self) -> Option<u64> {
         self.intervals.last().map(|last| last.end)
     }
 
     /// Adds `start..end`; gives how many numbers are new.
-    pub(super) fn insert(&mut self, start: u64, end: u64) -> u64 {
+    pub fn insert(&mut self, start: u64, end: u64) -> u64 {
         if start >= end {
             return 0;
         }
@@ -63,7 +68,7 @@ impl RangeSet {
     }
 
     /// Removes everything below `seq`.
-    pub(super) fn remove_below(&mut self, seq: u64) {
+    pub fn remove_below(&mut self, seq: u64) {
         let gone = self.intervals.partition_point(|i| i.end <= seq);
         self.intervals.drain(..gone);
         if let Some(first) = self.intervals.first_mut() {
@@ -72,7 +77,7 @@ impl RangeSet {
     }
 
     /// The interval that holds `seq`.
-    pub(super) fn containing(&self, seq: u64) -> Option<Interval> {
+    pub fn containing(&self, seq: u64) -> Option<Interval> {
         let index = self.intervals.partition_point(|i| i.end <= seq);
         self.intervals
             .get(index)
@@ -81,7 +86,7 @@ impl RangeSet {
     }
 
     /// Counts the numbers of `from..to` in the set; `from` is at most `to`.
-    pub(super) fn covered(&self, from: u64, to: u64) -> u64 {
+    pub fn covered(&self, from: u64, to: u64) -> u64 {
         let first = self.intervals.partition_point(|i| i.end <= from);
         self.intervals[first..]
             .iter()
@@ -91,7 +96,7 @@ impl RangeSet {
     }
 
     /// The first gap at or after `from`.
-    pub(super) fn gap_after(&self, from: u64) -> Gap {
+    pub fn gap_after(&self, from: u64) -> Gap {
         let index = self.intervals.partition_point(|i| i.end <= from);
         let start = |index: usize| self.intervals.get(index).map(|i| i.start);
         match self.intervals.get(index) {

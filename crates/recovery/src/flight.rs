@@ -1,0 +1,306 @@
+//! The segments that are outstanding, one record for each transmission (RFC 8985, section 5.2): when
+//! it left, and whether it was sent again, reported, or found lost.
+//!
+//! Leaves out: the conclusions, which are in `rack`. A record holds what a sample of the delivery rate
+//! needs in addition to the data delivered at the transmission.
+
+use std::collections::VecDeque;
+
+use incastle_units::Time;
+
+use crate::ranges::{Interval, RangeSet};
+
+/// A segment that leaves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Transmission {
+    /// Its first octet.
+    pub seq: u64,
+    /// Its octets, the FIN included; at least one.
+    pub octets: u32,
+    /// Whether its last octet is the FIN, which no selective acknowledgement reports.
+    pub fin: bool,
+}
+
+/// What is known of a segment that is not cumulatively acknowledged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fate {
+    /// Its last transmission is in the network.
+    InFlight,
+    /// Its last transmission was lost.
+    Lost,
+    /// The receiver reported it.
+    Sacked,
+}
+
+/// A segment, by its last transmission.
+#[derive(Debug, Clone, Copy)]
+pub struct Record {
+    /// What left.
+    pub segment: Transmission,
+    /// Segment.xmit_ts.
+    pub sent_at: Time,
+    /// The number of that transmission. RFC 8985 has the time and, where that is equal, the sequence
+    /// number; here segments leave at the same instant in any order.
+    pub order: u64,
+    /// What became of it.
+    pub fate: Fate,
+    /// Segment.retransmitted.
+    pub repeated: bool,
+}
+
+impl Record {
+    /// Segment.end_seq.
+    pub fn end(&self) -> u64 {
+        self.segment.seq + self.octets()
+    }
+
+    /// Its octets, the FIN included.
+    pub fn octets(&self) -> u64 {
+        u64::from(self.segment.octets)
+    }
+
+    /// Whether reports of all its data have come.
+    fn is_reported(&self, sacked: &RangeSet) -> bool {
+        let (seq, data_end) = (self.segment.seq, self.end() - u64::from(self.segment.fin));
+        seq < data_end && sacked.covered(seq, data_end) == data_end - seq
+    }
+}
+
+/// The outstanding segments, in the order of their sequence numbers.
+///
+/// Invariant: the records cover SND.UNA to SND.NXT without a gap, and `pipe` is the sum of those in
+/// flight.
+#[derive(Debug, Clone, Default)]
+pub struct Flight {
+    records: VecDeque<Record>,
+    sacked: RangeSet,
+    sacked_segments: u32,
+    lost_segments: u32,
+    /// No lost segment begins below.
+    lost_from: u64,
+    pipe: u64,
+    /// Transmissions so far.
+    transmissions: u64,
+}
+
+impl Flight {
+    /// Octets in the network.
+    pub fn pipe(&self) -> u64 {
+        self.pipe
+    }
+
+    /// RACK.segs_sacked.
+    pub fn sacked_segments(&self) -> u32 {
+        self.sacked_segments
+    }
+
+    /// Segments whose last transmission was lost.
+    pub fn lost_segments(&self) -> u32 {
+        self.lost_segments
+    }
+
+    /// Octets that the receiver reported above the cumulative acknowledgement.
+    pub fn sacked_octets(&self) -> u64 {
+        self.sacked.covered(0, u64::MAX)
+    }
+
+    /// The segment at SND.UNA.
+    pub fn first(&self) -> Option<&Record> {
+        self.records.front()
+    }
+
+    /// The segment that was sent last for the first time.
+    pub fn last(&self) -> Option<&Record> {
+        self.records.back()
+    }
+
+    /// The number of segments.
+    pub fn len(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Whether nothing is outstanding.
+    pub fn is_empty(&self) -> bool {
+        self.records.is_empty()
+    }
+
+    /// A segment left, for the first time or again.
+    pub fn sent(&mut self, segment: Transmission, now: Time) {
+        assert!(segment.octets > 0, "a segment carries something");
+        let index = self.index(segment.seq);
+        let order = self.transmissions;
+        self.transmissions += 1;
+        if let Some(record) = self.records.get_mut(index) {
+            assert_eq!(record.segment, segment, "segments keep their bounds");
+            assert_ne!(record.fate, Fate::Sacked, "what arrived is not sent again");
+            if record.fate == Fate::Lost {
+                record.fate = Fate::InFlight;
+                self.lost_segments -= 1;
+                self.pipe += record.octets();
+            }
+            record.sent_at = now;
+            record.order = order;
+            record.repeated = true;
+            return;
+        }
+        let last = self.records.back();
+        assert!(
+            last.is_none_or(|last| last.end() == segment.seq),
+            "the sequence has no hole"
+        );
+        self.pipe += u64::from(segment.octets);
+        self.records.push_back(Record {
+            segment,
+            sent_at: now,
+            order,
+            fate: Fate::InFlight,
+            repeated: false,
+        });
+    }
+
+    /// The transmissions so far; the next one has this number.
+    pub fn transmissions(&self) -> u64 {
+        self.transmissions
+    }
+
+    /// The place of the segment that holds `seq`, or the number of segments.
+    fn index(&self, seq: u64) -> usize {
+        self.records.partition_point(|record| record.end() <= seq)
+    }
+
+    /// An acknowledgement of everything below `ack`, and of these blocks above it; `on_delivered` takes
+    /// each segment that arrived according to it.
+    pub fn acknowledge(
+        &mut self,
+        ack: u64,
+        blocks: impl Iterator<Item = Interval>,
+        mut on_delivered: impl FnMut(&Record),
+    ) {
+        let end = self.records.back().map_or(ack, Record::end);
+        for Interval { start, end: to } in blocks {
+            // A block below the acknowledgement repeats what arrived before (RFC 2883).
+            if ack < start && start < to && to <= end {
+                self.report(start, to, &mut on_delivered);
+            }
+        }
+        while let Some(first) = self.records.front().filter(|first| first.end() <= ack) {
+            if first.fate != Fate::Sacked {
+                on_delivered(first);
+            }
+            let first = *first;
+            self.leave(&first);
+            self.records.pop_front();
+        }
+        self.trim(ack);
+        self.sacked.remove_below(ack);
+    }
+
+    /// The receiver reports `from..to`.
+    fn report(&mut self, from: u64, to: u64, on_delivered: &mut impl FnMut(&Record)) {
+        let mut at = from;
+        loop {
+            // Only what is new in the block is visited.
+            let gap = self.sacked.gap_after(at);
+            if gap.start >= to {
+                return;
+            }
+            let new_end = gap.end.unwrap_or(to).min(to);
+            self.sacked.insert(gap.start, new_end);
+            let first = self.index(gap.start);
+            for index in first..self.records.len() {
+                let record = self.records[index];
+                if record.segment.seq >= new_end {
+                    break;
+                }
+                if record.is_reported(&self.sacked) && record.fate != Fate::Sacked {
+                    on_delivered(&record);
+                    self.leave(&record);
+                    self.records[index].fate = Fate::Sacked;
+                    self.sacked_segments += 1;
+                }
+            }
+            at = new_end;
+        }
+    }
+
+    /// A segment no longer has the fate that it had.
+    fn leave(&mut self, record: &Record) {
+        match record.fate {
+            Fate::InFlight => self.pipe -= record.octets(),
+            Fate::Lost => self.lost_segments -= 1,
+            Fate::Sacked => self.sacked_segments -= 1,
+        }
+    }
+
+    /// An acknowledgement may end inside a segment.
+    fn trim(&mut self, ack: u64) {
+        if let Some(first) = self.records.front_mut()
+            && first.segment.seq < ack
+        {
+            let gone = ack - first.segment.seq;
+            first.segment.octets -= gone as u32;
+            first.segment.seq = ack;
+            if first.fate == Fate::InFlight {
+                self.pipe -= gone;
+            }
+        }
+    }
+
+    /// Marks segments as lost for which `is_lost` holds, of those in flight, until it returns `None`.
+    pub fn mark_lost(&mut self, mut is_lost: impl FnMut(&Record) -> Option<bool>) {
+        let mut index = 0;
+        while let Some(record) = self.records.get_mut(index) {
+            match record.fate {
+                // Reported segments are passed over together.
+                Fate::Sacked => {
+                    let end = record.end();
+                    let block = self.sacked.containing(end - 1);
+                    index = self.index(block.map_or(end, |block| block.end));
+                    continue;
+                }
+                Fate::Lost => {}
+                Fate::InFlight => match is_lost(record) {
+                    None => return,
+                    Some(false) => {}
+                    Some(true) => {
+                        record.fate = Fate::Lost;
+                        self.pipe -= record.octets();
+                        self.lost_segments += 1;
+                        self.lost_from = self.lost_from.min(record.segment.seq);
+                    }
+                },
+            }
+            index += 1;
+        }
+    }
+
+    /// The first lost segment.
+    pub fn next_lost(&mut self) -> Option<Record> {
+        if self.lost_segments == 0 {
+            self.lost_from = u64::MAX;
+            return None;
+        }
+        let from = self.index(self.lost_from);
+        let mut later = self.records.range(from..);
+        let lost = *later.find(|record| record.fate == Fate::Lost)?;
+        self.lost_from = lost.segment.seq;
+        Some(lost)
+    }
+
+    /// The last lost segment.
+    pub fn last_lost(&self) -> Option<&Record> {
+        let mut backwards = self.records.iter().rev();
+        backwards.find(|record| record.fate == Fate::Lost)
+    }
+
+    /// Nothing was lost: the losses were found in error.
+    pub fn unmark(&mut self) {
+        for record in &mut self.records {
+            if record.fate == Fate::Lost {
+                record.fate = Fate::InFlight;
+                self.pipe += record.octets();
+            }
+        }
+        self.lost_segments = 0;
+    }
+}

@@ -1,0 +1,265 @@
+//! RACK: losses found by time (RFC 8985, section 6). A segment is lost if one that left later was
+//! delivered, and the time for reordering has passed since.
+//!
+//! Leaves out: the reaction and the timer, which are the sender's.
+
+use incastle_units::{Span, Time};
+
+use crate::flight::{Fate, Flight, Record};
+
+/// DupThresh (section 4).
+const DUP_THRESH: u32 = 3;
+
+/// Recoveries without a duplicate report after which the window of reordering is the first again
+/// (section 6.2, step 4).
+const PERSISTENCE: u32 = 16;
+
+/// Half of the five minutes that section 6.2, step 1 gives as an example of the window of the
+/// minimum.
+const HALF_WINDOW: Span = Span::from_secs(150);
+
+/// The minimum of the round trips of the last 2.5 to 5 minutes.
+#[derive(Debug, Clone)]
+struct MinRtt {
+    current: Span,
+    previous: Span,
+    /// The end of the current half of the window.
+    until: Time,
+}
+
+impl MinRtt {
+    const fn new() -> Self {
+        Self {
+            current: Span::MAX,
+            previous: Span::MAX,
+            until: Time::ZERO,
+        }
+    }
+
+    fn get(&self) -> Span {
+        self.current.min(self.previous)
+    }
+
+    fn sample(&mut self, now: Time, rtt: Span) {
+        if now >= self.until {
+            self.previous = self.current;
+            self.current = Span::MAX;
+            self.until = now.saturating_add(HALF_WINDOW);
+        }
+        self.current = self.current.min(rtt);
+    }
+}
+
+/// The last transmission of a segment: RACK_sent_after compares two of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Sent {
+    order: u64,
+    at: Time,
+}
+
+impl Sent {
+    fn of(record: &Record) -> Self {
+        Self {
+            order: record.order,
+            at: record.sent_at,
+        }
+    }
+}
+
+/// An acknowledgement, and the segments that it delivered.
+#[derive(Debug, Clone)]
+pub struct Delivery {
+    now: Time,
+    /// The returned timestamp, or NEVER.
+    echo: Time,
+    min_rtt: Span,
+    /// The octets.
+    pub octets: u64,
+    /// Whether a segment is among them that was sent once.
+    pub original: bool,
+    newest: Option<Sent>,
+    lowest_original: u64,
+    /// The end of the highest of them.
+    pub highest: u64,
+}
+
+impl Delivery {
+    /// A segment that it delivered.
+    pub fn note(&mut self, record: &Record) {
+        self.octets += record.octets();
+        self.highest = self.highest.max(record.end());
+        if !record.repeated {
+            self.original = true;
+            self.lowest_original = self.lowest_original.min(record.end());
+        }
+        // Section 6.2, step 2: an acknowledgement that may be of an earlier transmission.
+        let rtt = self.now.saturating_since(record.sent_at);
+        let early = self.echo != Time::NEVER && self.echo < record.sent_at;
+        if record.repeated && (early || rtt < self.min_rtt) {
+            return;
+        }
+        self.newest = self.newest.max(Some(Sent::of(record)));
+    }
+}
+
+/// What step 4 depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Reordering {
+    /// SND.UNA.
+    pub snd_una: u64,
+    /// SND.NXT.
+    pub snd_nxt: u64,
+    /// The acknowledgement reports a duplicate.
+    pub dsack: bool,
+    /// A recovery has just ended.
+    pub recovered: bool,
+}
+
+/// The losses found.
+#[derive(Debug, Clone, Copy)]
+pub struct Detection {
+    /// When the reordering timer fires, or NEVER.
+    pub timer_at: Time,
+    /// The last of the transmissions that were lost again, by its number.
+    pub lost_repeat: Option<u64>,
+}
+
+/// The state of RACK (section 5.3).
+#[derive(Debug, Clone)]
+pub struct Rack {
+    min_rtt: MinRtt,
+    /// RACK.xmit_ts and, for RACK.end_seq, the number of the transmission.
+    newest: Option<Sent>,
+    /// RACK.rtt.
+    rtt: Span,
+    /// RACK.fack.
+    fack: u64,
+    reordering_seen: bool,
+    dsack_round: Option<u64>,
+    reo_wnd_mult: u32,
+    reo_wnd_persist: u32,
+}
+
+impl Default for Rack {
+    fn default() -> Self {
+        Self {
+            min_rtt: MinRtt::new(),
+            newest: None,
+            rtt: Span::ZERO,
+            fack: 0,
+            reordering_seen: false,
+            dsack_round: None,
+            reo_wnd_mult: 1,
+            reo_wnd_persist: 0,
+        }
+    }
+}
+
+impl Rack {
+    /// An acknowledgement arrives.
+    pub fn delivery(&self, now: Time, echo: Time) -> Delivery {
+        Delivery {
+            now,
+            echo,
+            min_rtt: self.min_rtt.get(),
+            octets: 0,
+            original: false,
+            newest: None,
+            lowest_original: u64::MAX,
+            highest: 0,
+        }
+    }
+
+    /// Steps 1 to 3 of section 6.2.
+    pub fn update(&mut self, delivery: &Delivery, rtt: Option<Span>) {
+        if let Some(rtt) = rtt {
+            self.min_rtt.sample(delivery.now, rtt);
+        }
+        if let Some(newest) = delivery.newest {
+            self.rtt = delivery.now.saturating_since(newest.at);
+            self.min_rtt.sample(delivery.now, self.rtt);
+            self.newest = self.newest.max(Some(newest));
+        }
+        // In ascending order of the sequence numbers, as step 3 has it.
+        self.reordering_seen |= delivery.lowest_original < self.fack;
+        self.fack = self.fack.max(delivery.highest);
+    }
+
+    /// Step 4, the adaptation by duplicates: the window grows once per round with one, and is the
+    /// first again after recoveries without.
+    pub fn adapt(&mut self, event: Reordering) {
+        if self.dsack_round.is_some_and(|end| event.snd_una >= end) {
+            self.dsack_round = None;
+        }
+        if self.dsack_round.is_none() && event.dsack {
+            self.dsack_round = Some(event.snd_nxt);
+            self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
+            self.reo_wnd_persist = PERSISTENCE;
+        } else if event.recovered {
+            self.reo_wnd_persist = self.reo_wnd_persist.saturating_sub(1);
+            if self.reo_wnd_persist == 0 {
+                self.reo_wnd_mult = 1;
+            }
+        }
+    }
+
+    /// Step 4, RACK.reo_wnd.
+    fn reo_wnd(&self, recovering: bool, sacked: u32, srtt: Option<Span>) -> Span {
+        if !self.reordering_seen && (recovering || sacked >= DUP_THRESH) {
+            return Span::ZERO;
+        }
+        let quarter = self.min_rtt.get() / 4;
+        let window = quarter.saturating_mul(u64::from(self.reo_wnd_mult));
+        window.min(srtt.unwrap_or(window))
+    }
+
+    /// Step 5: marks lost segments.
+    pub fn detect(
+        &self,
+        flight: &mut Flight,
+        now: Time,
+        recovering: bool,
+        srtt: Option<Span>,
+    ) -> Detection {
+        let mut found = Detection {
+            timer_at: Time::NEVER,
+            lost_repeat: None,
+        };
+        let Some(newest) = self.newest else {
+            return found;
+        };
+        let wait = self.rtt + self.reo_wnd(recovering, flight.sacked_segments(), srtt);
+        let mut timer = None;
+        flight.mark_lost(|record| {
+            if Sent::of(record) >= newest {
+                // Segments that were sent once left in this order: none beyond is older.
+                return record.repeated.then_some(false);
+            }
+            let lost_at = record.sent_at.saturating_add(wait);
+            if lost_at <= now {
+                let repeat = record.repeated.then_some(record.order);
+                found.lost_repeat = found.lost_repeat.max(repeat);
+                return Some(true);
+            }
+            timer = timer.max(Some(lost_at));
+            Some(false)
+        });
+        found.timer_at = timer.unwrap_or(Time::NEVER);
+        found
+    }
+
+    /// Section 6.3: what a timeout of the retransmission timer finds lost, the first segment and all
+    /// whose time has passed.
+    pub fn mark_at_timeout(&self, flight: &mut Flight, now: Time, srtt: Option<Span>) {
+        let wait = self.rtt + self.reo_wnd(true, flight.sacked_segments(), srtt);
+        let head = flight.first().map(|first| first.order);
+        flight.mark_lost(|record| {
+            let expired = record.sent_at.saturating_add(wait) <= now;
+            Some(Some(record.order) == head || expired)
+        });
+        assert!(
+            flight.first().is_none_or(|first| first.fate == Fate::Lost),
+            "the first segment has timed out"
+        );
+    }
+}

@@ -1,0 +1,566 @@
+//! The sender with loss detection by time (RFC 8985): joins the records of transmissions, RACK, tail loss
+//! probes, proportional rate reduction, F-RTO and the undoing of needless reactions.
+//!
+//! One timer serves retransmission, reordering and probes (section 8). Leaves out: a reduction by PRR on
+//! ECN.
+
+use incastle_congestion::{CongestionEvent, ControlState, Controller, Echo, LimitedBy, Phase};
+use incastle_recovery::{
+    Acknowledged, Delivery, FRto, Flight, Interval, ProbeAck, Prr, Rack, Record, Reordering, Signs,
+    TailLossProbe, Transmission, Undo, probe_timeout,
+};
+use incastle_units::{Bytes, Span, Time};
+
+use super::config::Config;
+use super::io::{AckInfo, Io, Progress, SendWindow};
+use super::limit::Room;
+use super::recovery::Head;
+use super::segment::SackBlock;
+use super::sender::{Chunk, Sender};
+use super::sequence::offset;
+use super::timer::Purpose;
+
+/// The state of one sender.
+pub(super) struct RackTlp {
+    pub(super) flight: Flight,
+    rack: Rack,
+    probe: TailLossProbe,
+    f_rto: FRto,
+    /// In recovery, where it is on.
+    prr: Option<Prr>,
+    undo: Option<Undo>,
+    /// The first transmission after the last reaction to a loss.
+    reacted_at: u64,
+    /// The next retransmission leaves for any window.
+    forced: bool,
+    /// When the reordering timer fires, or NEVER.
+    reordering_at: Time,
+    /// When a probe is due, or NEVER.
+    probe_at: Time,
+    /// When the retransmission timer fires, or NEVER.
+    rto_at: Time,
+    /// The last progress, for reports of timeouts, or NEVER.
+    pub(super) progress_at: Time,
+}
+
+impl RackTlp {
+    pub(super) fn new() -> Self {
+        Self {
+            flight: Flight::default(),
+            rack: Rack::default(),
+            probe: TailLossProbe::default(),
+            f_rto: FRto::Off,
+            prr: None,
+            undo: None,
+            reacted_at: 0,
+            forced: false,
+            reordering_at: Time::NEVER,
+            probe_at: Time::NEVER,
+            rto_at: Time::NEVER,
+            progress_at: Time::NEVER,
+        }
+    }
+
+    /// Whether there is something to be sent that is not new.
+    pub(super) fn wants_to_send(&self) -> bool {
+        self.probe.due || self.flight.lost_segments() > 0
+    }
+
+    /// The segment at SND.UNA.
+    pub(super) fn head(&self) -> Head {
+        Head {
+            repeated: self.flight.first().is_some_and(|first| first.repeated),
+            reported_above: self.flight.sacked_octets() > 0,
+        }
+    }
+
+    /// The window: in recovery that of PRR, where it is on.
+    fn window(&self, cwnd: u64) -> u64 {
+        self.prr.as_ref().map_or(cwnd, Prr::cwnd)
+    }
+
+    /// RFC 8985, section 7.2: after new data, and after an acknowledgement of new data, outside of
+    /// recovery and without reports; section 7.3: one probe at a time, with a round trip since the last.
+    fn schedule_probe(&mut self, io: &Io<'_>, srtt: Option<Span>) {
+        let config = io.config;
+        let quiet = self.flight.sacked_segments() == 0 && !self.flight.is_empty();
+        self.probe_at = Time::NEVER;
+        if config.tail_loss_probe && quiet && self.probe.may_probe() {
+            // TLP.max_ack_delay: both endpoints have one configuration. A single segment in the RFC,
+            // which takes two for an ACK; here as many as the receiver waits for.
+            let delayed = self.flight.len() < config.delayed_ack_count as usize;
+            let max_ack_delay = config.delayed_ack_timeout * u64::from(delayed);
+            let wait = probe_timeout(srtt, max_ack_delay);
+            self.probe_at = io.now.saturating_add(wait);
+        }
+    }
+
+    /// A reaction to loss begins: nothing else runs.
+    fn react(&mut self) {
+        self.probe.cancel();
+        self.probe_at = Time::NEVER;
+        self.forced = true;
+        self.reacted_at = self.flight.transmissions();
+        self.prr = None;
+        self.f_rto = FRto::Off;
+    }
+}
+
+/// What an acknowledgement brought.
+struct News {
+    delivery: Delivery,
+    /// The segment reported as a duplicate.
+    dsack: Option<Interval>,
+    plain_duplicate: bool,
+    /// A probe repaired a loss.
+    repaired: bool,
+    /// A recovery is over.
+    recovered: bool,
+}
+
+/// The losses that were found.
+struct Losses {
+    /// There were no new ones.
+    none: bool,
+    /// Why the controller reacts, if it does.
+    reaction: Option<Cause>,
+}
+
+/// The cause of a reaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// Losses outside of a recovery.
+    Loss,
+    /// The loss of a retransmission that left since the last reaction (RFC 5681, section 4.3: a second
+    /// indication of congestion).
+    LostRetransmission,
+}
+
+/// Whether an acknowledgement reports a duplicate (RFC 2883, section 4): its first block lies below the
+/// acknowledgement, or inside the second block.
+fn duplicate_report(info: &AckInfo<'_>) -> Option<Interval> {
+    let first = place(*info.sacks.first()?, info.ack);
+    let inside = info.sacks.get(1).is_some_and(|second| {
+        let second = place(*second, info.ack);
+        second.start <= first.start && first.end <= second.end
+    });
+    (first.end <= info.ack || inside).then_some(first)
+}
+
+/// The offsets of a block.
+fn place(block: SackBlock, ack: u64) -> Interval {
+    Interval {
+        start: offset(block.start, ack),
+        end: offset(block.end, ack),
+    }
+}
+
+/// A segment to be sent again.
+fn again(record: &Record) -> Chunk {
+    let Transmission { seq, octets, fin } = record.segment;
+    Chunk {
+        seq,
+        len: (octets - u32::from(fin)) as u16,
+        fin,
+        retransmission: true,
+    }
+}
+
+impl Sender {
+    /// The next segment that may leave now.
+    pub(super) fn poll_by_time(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
+        let rack = self.rack.as_mut()?;
+        if rack.probe.due {
+            return self.poll_probe(io.config);
+        }
+        let SendWindow { cwnd, limited_by } = io.window();
+        let cwnd = rack.window(cwnd);
+        let held = rack.f_rto.is_probing();
+        if let Some(lost) = rack.flight.next_lost().filter(|_| !held) {
+            if !rack.forced && rack.flight.pipe() + lost.octets() > cwnd {
+                self.stream.limit.set(limited_by);
+                return None;
+            }
+            return Some(again(&lost));
+        }
+        let window = SendWindow { cwnd, limited_by };
+        self.poll_new_by_time(io, window)
+    }
+
+    /// RFC 8985, section 7.3: a new segment if there is one that the peer takes, else the last again.
+    fn poll_probe(&mut self, config: &Config) -> Option<Chunk> {
+        let nxt = self.space.nxt();
+        let unsent = self.stream.payload_from(nxt, config.mss);
+        if nxt < self.stream.end() && self.space.room_from(nxt) >= unsent.max(1) {
+            return Some(self.chunk(nxt, nxt + unsent));
+        }
+        let rack = self.rack.as_mut()?;
+        Some(again(rack.flight.last()?))
+    }
+
+    /// Never-sent data, or the FIN.
+    fn poll_new_by_time(&mut self, io: &mut Io<'_>, window: SendWindow) -> Option<Chunk> {
+        let SendWindow { cwnd, limited_by } = window;
+        let (nxt, una) = (self.space.nxt(), self.space.una());
+        if nxt == self.stream.end() {
+            self.stream.limit.set(LimitedBy::Application);
+            return None;
+        }
+        if nxt == una && io.config.slow_start_after_idle {
+            self.check_idle(io);
+        }
+        let calm = self.recovery.phase() == Phase::Open;
+        let rack = self.rack.as_mut()?;
+        // Reported data release new ones, as limited transmit does (RFC 3042) but for any number.
+        let held = calm && !io.config.limited_transmit;
+        let outstanding = if held { nxt - una } else { rack.flight.pipe() };
+        let wanted = self.stream.payload_from(nxt, io.config.mss);
+        let admitted = match rack.f_rto {
+            FRto::Probing { segments } => segments > 0,
+            FRto::Off | FRto::Repeated => outstanding + wanted <= cwnd,
+        };
+        if !admitted {
+            self.stream.limit.set(limited_by);
+            self.stream.burst.end();
+            return None;
+        }
+        let gathers = io.config.burst > 1 && calm && rack.flight.sacked_segments() == 0;
+        let len = self.fit_peer_window(io, wanted, nxt - una)?;
+        let room = Room {
+            outstanding,
+            free: cwnd
+                .saturating_sub(outstanding)
+                .min(self.space.room_from(nxt)),
+            unsent: self.stream.written().saturating_sub(nxt),
+        };
+        if gathers && !self.stream.burst.may_leave(io.config, room) {
+            self.stream.limit.set(limited_by);
+            return None;
+        }
+        let rack = self.rack.as_mut()?;
+        rack.f_rto.take_segment();
+        let flight = nxt - una;
+        self.recovery
+            .note_new_data((flight + len).saturating_sub(cwnd.max(flight)));
+        Some(self.chunk(nxt, nxt + len))
+    }
+
+    /// A segment left.
+    pub(super) fn sent_by_time(&mut self, io: &mut Io<'_>, chunk: &Chunk) {
+        let open = self.recovery.phase() == Phase::Open;
+        let (srtt, end) = (self.timer.rto().smoothed(), self.space.max());
+        let Some(rack) = &mut self.rack else {
+            return;
+        };
+        if rack.flight.is_empty() {
+            // It has just started.
+            rack.rto_at = self.timer.at();
+            rack.progress_at = io.now;
+        }
+        let segment = Transmission {
+            seq: chunk.seq,
+            octets: u32::from(chunk.len) + u32::from(chunk.fin),
+            fin: chunk.fin,
+        };
+        rack.flight.sent(segment, io.now);
+        if let Some(prr) = &mut rack.prr {
+            prr.on_sent(chunk.end() - chunk.seq);
+        }
+        if chunk.retransmission {
+            rack.forced = false;
+            if let Some(undo) = &mut rack.undo {
+                undo.on_repeat();
+            }
+        }
+        if rack.probe.due {
+            rack.probe.on_sent(end, chunk.retransmission);
+        } else if open && !chunk.retransmission {
+            rack.schedule_probe(io, srtt);
+        }
+        self.choose_timer();
+    }
+
+    /// An acceptable acknowledgement arrived; gives whether it acknowledged something new.
+    pub(super) fn handle_ack_by_time(
+        &mut self,
+        io: &mut Io<'_>,
+        info: &AckInfo<'_>,
+        edge_moved: bool,
+    ) -> bool {
+        let (una, written) = (self.space.una(), self.stream.written());
+        let flight_size = self.space.max() - una;
+        let advanced = info.ack > una;
+        let rtt = if advanced {
+            self.round_trip(io, info)
+        } else {
+            None
+        };
+        if advanced {
+            self.timer.on_new_ack(rtt, &io.config.rto);
+            self.space.acknowledge(info.ack);
+        }
+        let news = self.take_in(io, info, rtt, advanced || edge_moved);
+        self.check_spurious(io, &news, advanced);
+        let losses = self.detect(io, Some(&news));
+        let informs = advanced || news.delivery.octets > 0;
+        io.stats.duplicate_acks += u64::from(informs && !advanced);
+        if flight_size > 0 && (informs || info.pure || info.echo == Echo::Congestion) {
+            let limited_by = if informs {
+                self.stream.limit.by()
+            } else {
+                LimitedBy::Application
+            };
+            let progress = Progress {
+                acked: info.ack.min(written) - una.min(written),
+                rtt,
+                ..Progress::none(info.echo, limited_by)
+            };
+            self.report_ack(io, progress);
+        }
+        if news.repaired {
+            // RFC 8985, section 7.4.2: the controller reacts to the loss that a probe repaired.
+            let event = CongestionEvent::Loss {
+                count: 1,
+                largest: una,
+            };
+            self.report_loss(io, event, flight_size);
+        }
+        if let Some(cause) = losses.reaction {
+            self.begin_episode(io, cause, news.delivery.octets);
+        }
+        self.reduce(io, news.delivery.octets, losses.none && advanced);
+        self.restart_timers(io, advanced);
+        advanced
+    }
+
+    /// The records, RACK and the probe take in an acknowledgement.
+    fn take_in(&mut self, io: &Io<'_>, info: &AckInfo<'_>, rtt: Option<Span>, moved: bool) -> News {
+        let dsack = duplicate_report(info).filter(|_| io.config.dsack);
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        let plain_duplicate = !moved && info.pure && info.sacks.is_empty();
+        let repaired = rack.probe.on_ack(ProbeAck {
+            ack: info.ack,
+            dsack_end: dsack.map(|block| block.end),
+            plain_duplicate,
+        });
+        if rtt.is_some() {
+            rack.probe.note_sample();
+        }
+        let mut delivery = rack.rack.delivery(io.now, info.timestamp);
+        let blocks = info.sacks.iter().map(|block| place(*block, info.ack));
+        rack.flight
+            .acknowledge(info.ack, blocks, |record| delivery.note(record));
+        rack.rack.update(&delivery, rtt);
+        News {
+            delivery,
+            dsack,
+            plain_duplicate,
+            repaired,
+            recovered: self.recovery.end_if_covered(&self.space),
+        }
+    }
+
+    /// F-RTO and duplicate reports: a reaction that was needless is undone.
+    fn check_spurious(&mut self, io: &mut Io<'_>, news: &News, advanced: bool) {
+        let recover = self.recovery.recover().unwrap_or(0);
+        let (una, nxt) = (self.space.una(), self.space.nxt());
+        let unsent = nxt < self.stream.end() && self.space.room_from(nxt) > 0;
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        if news.recovered {
+            rack.prr = None;
+        }
+        let duplicate = |undo: &mut Undo| news.dsack.is_some_and(|it| undo.on_duplicate(it.start));
+        let needless = rack.undo.as_mut().is_some_and(duplicate);
+        let applies = advanced || news.delivery.octets > 0 || news.plain_duplicate;
+        let spurious = applies
+            && rack.f_rto.on_ack(Signs {
+                advanced,
+                original: news.delivery.original,
+                beyond: una > recover || news.delivery.highest > recover,
+                covered: una >= recover,
+                unsent,
+            });
+        if rack.f_rto.is_probing() {
+            // RFC 5682, section 3.1, step 2: RecoveryPoint is the highest number sent so far.
+            self.recovery.extend(&self.space);
+        }
+        if (needless || spurious)
+            && let Some(undo) = rack.undo.take()
+        {
+            io.algorithm.restore(&undo.before);
+            rack.flight.unmark();
+            rack.prr = None;
+            rack.f_rto = FRto::Off;
+            rack.forced = false;
+            self.recovery.reopen();
+        }
+    }
+
+    /// RACK finds losses.
+    fn detect(&mut self, io: &mut Io<'_>, news: Option<&News>) -> Losses {
+        let recovering = self.recovery.phase() != Phase::Open;
+        let srtt = self.timer.rto().smoothed();
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        if let Some(news) = news {
+            rack.rack.adapt(Reordering {
+                snd_una: self.space.una(),
+                snd_nxt: self.space.nxt(),
+                dsack: news.dsack.is_some(),
+                recovered: news.recovered,
+            });
+        }
+        let waited = rack.reordering_at != Time::NEVER;
+        let before = rack.flight.lost_segments();
+        let found = (rack.rack).detect(&mut rack.flight, io.now, recovering, srtt);
+        rack.reordering_at = found.timer_at;
+        if waited && rack.reordering_at == Time::NEVER {
+            // The reordering timer had taken the place of the retransmission timer.
+            self.timer.arm(io.now, &io.config.rto, io.rng);
+            rack.rto_at = self.timer.at();
+        }
+        let lost = rack.flight.lost_segments();
+        let again = found.lost_repeat.is_some_and(|it| it >= rack.reacted_at);
+        let reaction = match self.recovery.phase() {
+            Phase::Open if lost > 0 => Some(Cause::Loss),
+            Phase::Recovery if again => Some(Cause::LostRetransmission),
+            Phase::Open | Phase::Recovery | Phase::AfterTimeout => None,
+        };
+        if reaction.is_some() {
+            self.recovery.begin(&self.space);
+        }
+        Losses {
+            none: lost <= before,
+            reaction,
+        }
+    }
+
+    /// A reaction to losses begins, by an acknowledgement of `delivered` octets or by the timer.
+    fn begin_episode(&mut self, io: &mut Io<'_>, cause: Cause, delivered: u64) {
+        let (una, max) = (self.space.una(), self.space.max());
+        let mut flight_size = max - una - self.recovery.limited_sent();
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        rack.react();
+        if cause == Cause::Loss {
+            io.stats.fast_retransmits += 1;
+            rack.undo = Some(Undo::new(una, io.algorithm.state()));
+        } else {
+            // What was reported since the first reaction is still outstanding, but not in the network.
+            flight_size = flight_size.min(io.window().cwnd);
+        }
+        if io.config.prr {
+            // RFC 9937, section 6.1.
+            let unreported = max - una - rack.flight.sacked_octets();
+            rack.prr = Some(Prr::new(unreported + delivered));
+        }
+        let count = rack.flight.lost_segments();
+        let largest = rack.flight.last_lost().map_or(una, |lost| lost.segment.seq);
+        self.report_loss(io, CongestionEvent::Loss { count, largest }, flight_size);
+        self.recovery.end_limited_transmit();
+    }
+
+    /// Reports a loss to the controller, with FlightSize.
+    fn report_loss(&mut self, io: &mut Io<'_>, event: CongestionEvent, flight_size: u64) {
+        let mut cx = self.context(io.now, io.rng);
+        cx.in_flight = Bytes::new(flight_size);
+        let reaction = io.algorithm.on_congestion(&mut cx, event);
+        self.recovery.note_reaction(reaction);
+    }
+
+    /// PRR takes in an acknowledgement of a recovery.
+    fn reduce(&mut self, io: &Io<'_>, delivered: u64, safe: bool) {
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        if let Some(prr) = &mut rack.prr {
+            prr.on_ack(Acknowledged {
+                delivered,
+                inflight: rack.flight.pipe(),
+                ssthresh: io.window().cwnd,
+                safe,
+                mss: u64::from(io.config.mss),
+            });
+        }
+    }
+
+    /// An acknowledgement was taken in. RFC 6298, sections 5.2 and 5.3.
+    fn restart_timers(&mut self, io: &mut Io<'_>, advanced: bool) {
+        let open = self.recovery.phase() == Phase::Open;
+        let srtt = self.timer.rto().smoothed();
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        if advanced {
+            rack.probe.due = false;
+            rack.progress_at = io.now;
+        }
+        if advanced && self.space.awaits_ack() {
+            self.timer.arm(io.now, &io.config.rto, io.rng);
+            rack.rto_at = self.timer.at();
+        }
+        if !open || rack.flight.sacked_segments() > 0 {
+            rack.probe_at = Time::NEVER;
+        } else if advanced {
+            rack.schedule_probe(io, srtt);
+        }
+        self.choose_timer();
+    }
+
+    /// RFC 8985, section 8: the timers exclude each other.
+    fn choose_timer(&mut self) {
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        if self.timer.is_persisting() {
+            return;
+        }
+        if !self.space.awaits_ack() {
+            rack.reordering_at = Time::NEVER;
+            rack.probe_at = Time::NEVER;
+            rack.rto_at = Time::NEVER;
+        }
+        let (purpose, at) = if rack.reordering_at != Time::NEVER {
+            (Purpose::Reordering, rack.reordering_at)
+        } else if rack.probe_at != Time::NEVER {
+            // Section 7.2: never later than the retransmission timer.
+            (Purpose::Probe, rack.probe_at.min(rack.rto_at))
+        } else {
+            (Purpose::Retransmission, rack.rto_at)
+        };
+        self.timer.set(purpose, at);
+    }
+
+    /// The reordering timer fired: RACK_detect_loss_and_arm_timer.
+    pub(super) fn on_reordering_timeout(&mut self, io: &mut Io<'_>) {
+        // Linux: as an acknowledgement of one segment, since none comes.
+        let delivered = u64::from(io.config.mss);
+        if let Some(cause) = self.detect(io, None).reaction {
+            self.begin_episode(io, cause, delivered);
+        }
+        self.reduce(io, delivered, false);
+        self.choose_timer();
+    }
+
+    /// RFC 8985, section 7.3: a probe leaves, and the retransmission timer runs in any case.
+    pub(super) fn on_probe_timeout(&mut self, io: &mut Io<'_>) {
+        self.timer.arm(io.now, &io.config.rto, io.rng);
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        rack.probe.due = true;
+        rack.probe_at = Time::NEVER;
+        rack.rto_at = self.timer.at();
+        self.choose_timer();
+    }
+
+    /// The retransmission timer has fired and runs again. `before` is the controller's state before that,
+    /// outside of a recovery.
+    pub(super) fn on_timeout_by_time(&mut self, io: &Io<'_>, before: Option<ControlState>) {
+        let (srtt, una) = (self.timer.rto().smoothed(), self.space.una());
+        let Some(rack) = &mut self.rack else {
+            return;
+        };
+        rack.react();
+        rack.rack.mark_at_timeout(&mut rack.flight, io.now, srtt);
+        // RFC 5682, section 3.1, step 1: not where a recovery or a timeout is not over.
+        if before.is_some() && io.config.f_rto {
+            rack.f_rto = FRto::Repeated;
+        }
+        rack.undo = before.map(|before| Undo::new(una, before));
+        rack.reordering_at = Time::NEVER;
+        rack.rto_at = self.timer.at();
+        rack.progress_at = io.now;
+        self.choose_timer();
+    }
+}
