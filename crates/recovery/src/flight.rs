@@ -304,3 +304,144 @@ impl Flight {
         self.lost_segments = 0;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const OCTETS: u64 = 10;
+
+    /// An operation: acknowledge, report, find lost or send, at a place of what is outstanding.
+    fn operations() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
+        prop::collection::vec((0..8_u8, 0..40_u64, 1..6_u64), 0..80)
+    }
+
+    /// A segment in a plain list.
+    #[derive(Debug, Clone, Copy, PartialEq)]
+    struct Plain {
+        seq: u64,
+        fate: Fate,
+        repeated: bool,
+    }
+
+    fn check(flight: &mut Flight, plain: &[Plain]) -> Result<(), TestCaseError> {
+        let own: Vec<Plain> = flight
+            .records
+            .iter()
+            .map(|record| Plain {
+                seq: record.segment.seq,
+                fate: record.fate,
+                repeated: record.repeated,
+            })
+            .collect();
+        prop_assert_eq!(own.as_slice(), plain);
+        let of = |fate| plain.iter().filter(move |one| one.fate == fate);
+        prop_assert_eq!(flight.pipe(), of(Fate::InFlight).count() as u64 * OCTETS);
+        prop_assert_eq!(flight.lost_segments() as usize, of(Fate::Lost).count());
+        prop_assert_eq!(flight.sacked_segments() as usize, of(Fate::Sacked).count());
+        prop_assert_eq!(
+            flight.sacked_octets(),
+            of(Fate::Sacked).count() as u64 * OCTETS
+        );
+        let next = flight.next_lost().map(|record| record.segment.seq);
+        prop_assert_eq!(next, of(Fate::Lost).next().map(|one| one.seq));
+        Ok(())
+    }
+
+    proptest! {
+        #[test]
+        fn behaves_like_a_plain_list(operations in operations()) {
+            let mut flight = Flight::default();
+            let mut plain: Vec<Plain> = Vec::new();
+            let mut end = 0;
+            for (kind, at, len) in operations {
+                let una = plain.first().map_or(end, |first| first.seq);
+                // Segments from..to of those outstanding.
+                let from = at.min(plain.len() as u64) as usize;
+                let to = (from + len as usize).min(plain.len());
+                match kind {
+                    0 => {
+                        let ack = una + from as u64 * OCTETS;
+                        flight.acknowledge(ack, std::iter::empty(), |_| {});
+                        plain.drain(..from);
+                        // A receiver acknowledges all that it reported next.
+                        let reported = plain.iter().take_while(|one| one.fate == Fate::Sacked);
+                        let more = reported.count();
+                        let ack = ack + more as u64 * OCTETS;
+                        flight.acknowledge(ack, std::iter::empty(), |_| {});
+                        plain.drain(..more);
+                    }
+                    1 | 2 if from > 0 && from < to => {
+                        let (start, end) = (plain[from].seq, plain[to - 1].seq + OCTETS);
+                        let mut seen = Vec::new();
+                        flight.acknowledge(una, [Interval { start, end }].into_iter(), |record| {
+                            seen.push(record.segment.seq);
+                        });
+                        let new = plain[from..to].iter_mut().filter(|one| one.fate != Fate::Sacked);
+                        let new: Vec<u64> = new.map(|one| { one.fate = Fate::Sacked; one.seq }).collect();
+                        prop_assert_eq!(seen, new);
+                    }
+                    3 => {
+                        let bounds = plain.get(from).map(|one| one.seq).zip(plain.get(to).map(|one| one.seq));
+                        let (low, high) = bounds.unwrap_or((0, 0));
+                        flight.mark_lost(|record| Some((low..high).contains(&record.segment.seq)));
+                        for one in plain.iter_mut().filter(|one| (low..high).contains(&one.seq)) {
+                            if one.fate == Fate::InFlight {
+                                one.fate = Fate::Lost;
+                            }
+                        }
+                    }
+                    4 => {
+                        if let Some(lost) = flight.next_lost() {
+                            flight.sent(lost.segment, Time::ZERO);
+                            let own = plain.iter_mut().find(|one| one.fate == Fate::Lost);
+                            let own = own.expect("the list has it too");
+                            *own = Plain { fate: Fate::InFlight, repeated: true, ..*own };
+                        }
+                    }
+                    5 if at == 0 => {
+                        flight.unmark();
+                        for one in plain.iter_mut().filter(|one| one.fate == Fate::Lost) {
+                            one.fate = Fate::InFlight;
+                        }
+                    }
+                    _ => {
+                        let octets = OCTETS as u32;
+                        flight.sent(Transmission { seq: end, octets, fin: false }, Time::ZERO);
+                        plain.push(Plain { seq: end, fate: Fate::InFlight, repeated: false });
+                        end += OCTETS;
+                    }
+                }
+                check(&mut flight, &plain)?;
+            }
+        }
+    }
+
+    #[test]
+    fn a_segment_with_the_fin_is_reported_by_its_data() {
+        let mut flight = Flight::default();
+        for (seq, fin) in [(0, false), (10, true)] {
+            let octets = 10 + u32::from(fin);
+            flight.sent(Transmission { seq, octets, fin }, Time::ZERO);
+        }
+        let block = Interval { start: 10, end: 20 };
+        flight.acknowledge(0, [block].into_iter(), |_| {});
+        assert_eq!((flight.sacked_segments(), flight.pipe()), (1, 10));
+    }
+
+    #[test]
+    fn an_acknowledgement_may_end_inside_a_segment() {
+        let mut flight = Flight::default();
+        let segment = Transmission {
+            seq: 0,
+            octets: 10,
+            fin: false,
+        };
+        flight.sent(segment, Time::ZERO);
+        flight.acknowledge(4, std::iter::empty(), |_| {});
+        assert_eq!(flight.pipe(), 6);
+        assert_eq!(flight.first().map(|first| first.segment.seq), Some(4));
+    }
+}

@@ -263,3 +263,125 @@ impl Rack {
         );
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flight::Transmission;
+
+    const RTT: Span = Span::from_ms(20);
+
+    fn ms(at: u64) -> Time {
+        Time::ZERO + Span::from_ms(at)
+    }
+
+    fn segment(nth: u64) -> Transmission {
+        Transmission {
+            seq: 1000 * nth,
+            octets: 1000,
+            fin: false,
+        }
+    }
+
+    /// RACK after an acknowledgement of these segments, which left once at 0 ms, at 20 ms.
+    fn after(flight: &mut Flight, ack: u64, blocks: &[(u64, u64)]) -> Rack {
+        let mut rack = Rack::default();
+        let mut delivery = rack.delivery(ms(20), Time::NEVER);
+        let blocks = blocks.iter().map(|&(from, to)| crate::Interval {
+            start: 1000 * from,
+            end: 1000 * to,
+        });
+        flight.acknowledge(1000 * ack, blocks, |record| delivery.note(record));
+        rack.update(&delivery, None);
+        rack
+    }
+
+    fn flight(segments: u64) -> Flight {
+        let mut flight = Flight::default();
+        (0..segments).for_each(|nth| flight.sent(segment(nth), Time::ZERO));
+        flight
+    }
+
+    #[test]
+    fn the_window_of_reordering() {
+        let mut rack = after(&mut flight(2), 1, &[]);
+        // Below three reports and outside of recovery: min_RTT / 4 = 5 ms.
+        assert_eq!(rack.reo_wnd(false, 2, Some(RTT)), Span::from_ms(5));
+        assert_eq!(rack.reo_wnd(false, 3, Some(RTT)), Span::ZERO);
+        assert_eq!(rack.reo_wnd(true, 0, Some(RTT)), Span::ZERO);
+        rack.reordering_seen = true;
+        assert_eq!(rack.reo_wnd(true, 3, Some(RTT)), Span::from_ms(5));
+        // Never above SRTT.
+        rack.reo_wnd_mult = 3;
+        assert_eq!(rack.reo_wnd(true, 3, Some(RTT)), Span::from_ms(15));
+        rack.reo_wnd_mult = 9;
+        assert_eq!(rack.reo_wnd(true, 3, Some(RTT)), RTT);
+    }
+
+    #[test]
+    fn the_multiplier_grows_once_a_round_and_lasts_for_sixteen_recoveries() {
+        let mut rack = Rack::default();
+        let event = |snd_una, dsack, recovered| Reordering {
+            snd_una,
+            snd_nxt: snd_una + 10,
+            dsack,
+            recovered,
+        };
+        rack.adapt(event(0, true, false));
+        rack.adapt(event(5, true, false));
+        assert_eq!(rack.reo_wnd_mult, 2);
+        rack.adapt(event(10, true, false));
+        assert_eq!(rack.reo_wnd_mult, 3);
+        for _ in 0..15 {
+            rack.adapt(event(50, false, true));
+        }
+        assert_eq!(rack.reo_wnd_mult, 3);
+        rack.adapt(event(50, false, true));
+        assert_eq!(rack.reo_wnd_mult, 1);
+    }
+
+    #[test]
+    fn the_minimum_is_forgotten_after_five_minutes() {
+        let mut min = MinRtt::new();
+        let second = |at| Time::ZERO + Span::from_secs(at);
+        min.sample(second(0), Span::from_ms(1));
+        min.sample(second(150), RTT);
+        min.sample(second(299), RTT);
+        assert_eq!(min.get(), Span::from_ms(1));
+        min.sample(second(300), RTT);
+        assert_eq!(min.get(), RTT);
+    }
+
+    #[test]
+    fn reordering_is_a_late_segment_that_was_sent_once() {
+        let mut segments = flight(4);
+        let mut rack = after(&mut segments, 0, &[(2, 3)]);
+        assert!(!rack.reordering_seen);
+        let mut delivery = rack.delivery(ms(22), Time::NEVER);
+        segments.acknowledge(1000, std::iter::empty(), |record| delivery.note(record));
+        rack.update(&delivery, None);
+        assert!(rack.reordering_seen);
+    }
+
+    #[test]
+    fn losses_and_the_timer() {
+        // Of five segments the fourth is reported: three left before it, one after.
+        let mut segments = flight(5);
+        let rack = after(&mut segments, 0, &[(3, 4)]);
+        let found = rack.detect(&mut segments, ms(20), false, Some(RTT));
+        // 0 + 20 ms + 5 ms.
+        assert_eq!((found.timer_at, segments.lost_segments()), (ms(25), 0));
+        let found = rack.detect(&mut segments, ms(25), false, Some(RTT));
+        assert_eq!(found.timer_at, Time::NEVER);
+        assert_eq!((segments.lost_segments(), segments.pipe()), (3, 1000));
+    }
+
+    #[test]
+    fn a_timeout_takes_the_first_and_those_whose_time_has_passed() {
+        let mut segments = flight(3);
+        let rack = after(&mut segments, 1, &[]);
+        segments.sent(segment(3), ms(200));
+        rack.mark_at_timeout(&mut segments, ms(201), Some(RTT));
+        assert_eq!((segments.lost_segments(), segments.pipe()), (2, 1000));
+    }
+}

@@ -1,7 +1,7 @@
 //! CUBIC against RFC 9438, number by number.
 
 use incastle_congestion::{
-    AckSample, Cubic, CubicConfig, Echo, LimitedBy, NewRenoConfig, Phase, Reaction,
+    AckSample, Controller, Cubic, CubicConfig, Echo, LimitedBy, NewRenoConfig, Phase, Reaction,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -266,4 +266,14 @@ fn idle_time_does_not_count_either() {
     sender.send(&mut control, 70 * MSS);
     let one = ack_at(&mut sender, &mut control, 11.0);
     assert!((one - 70.262).abs() < 2e-3, "{one}");
+}
+
+#[test]
+fn after_a_needless_timeout_the_plateau_is_the_restored_window() {
+    let (mut sender, mut control) = at(100, Span::from_ms(100));
+    let before = control.state();
+    sender.time_out(&mut control, 0);
+    assert_eq!(cwnd(&control), MSS);
+    control.restore(&before);
+    assert_eq!((cwnd(&control), ssthresh(&control)), (100 * MSS, None));
 }

@@ -349,3 +349,20 @@ fn a_floor_below_one_segment_is_a_defect() {
         ..config()
     });
 }
+
+#[test]
+fn a_needless_reaction_is_undone() {
+    let (mut sender, mut control) = (Sender::default(), NewReno::new(config()));
+    sender.send(&mut control, 10 * MSS);
+    let before = control.state();
+    sender.lose(&mut control);
+    assert_eq!(ssthresh(&control), Some(5 * MSS));
+    control.restore(&before);
+    assert_eq!((cwnd(&control), ssthresh(&control)), (10 * MSS, None));
+    // A window that has grown beyond it meanwhile stays.
+    let (mut sender, mut control) = avoiding(10);
+    let before = control.state();
+    sender.ack(&mut control, 10 * MSS, Echo::Clear);
+    control.restore(&before);
+    assert_eq!(cwnd(&control), 11 * MSS);
+}
