@@ -81,7 +81,12 @@ fn read(origin: &Origin<'_>, cx: &mut Context<'_>) -> Option<Scenario> {
         root.name = stem(origin.file);
     }
     controllers::complete(&mut root, cx);
-    let (layout, offered) = check(&root, cx)?;
+    let (is_wrong, known) = (cx.has_errors(), cx.count());
+    let checked = check(&root, cx);
+    if is_wrong {
+        cx.drop_warnings(known);
+    }
+    let (layout, offered) = checked?;
     Some(Scenario {
         root,
         layout: Arc::new(layout),

@@ -130,6 +130,19 @@ impl<'a> Context<'a> {
         errors.map(|finding| finding.key.clone()).collect()
     }
 
+    /// The number of findings so far.
+    pub fn count(&self) -> usize {
+        self.findings.len()
+    }
+
+    /// Removes the warnings after the first `known` findings: where a value is wrong, its default may cause them.
+    pub fn drop_warnings(&mut self, known: usize) {
+        let later = self.findings.split_off(known);
+        let errors = later.into_iter();
+        let errors = errors.filter(|finding| finding.severity == Severity::Error);
+        self.findings.extend(errors);
+    }
+
     /// Adds the errors that another context has found in the same file.
     pub fn take_errors(&mut self, other: Self) {
         let errors = other.findings.into_iter();

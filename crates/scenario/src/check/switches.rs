@@ -43,12 +43,13 @@ fn check_ports(
         .collect();
     for (label, group) in &switch.ports {
         let path = format!("{path}.ports.{label}");
-        let key = match group.to {
-            Some(_) => format!("{path}.to"),
-            None => path.clone(),
-        };
-        let destinations = group.destinations(label);
-        destinations.resolve(&nodes, "hosts or switches", &key, cx);
+        let to = format!("{path}.to");
+        let is_wrong = group.to.is_none() && cx.is_given(&to);
+        if !is_wrong {
+            let key = if group.to.is_some() { &to } else { &path };
+            let destinations = group.destinations(label);
+            destinations.resolve(&nodes, "hosts or switches", key, cx);
+        }
         check_queue(&path, &group.queue, switch.buffer, sizes, cx);
     }
 }
@@ -63,6 +64,8 @@ pub(crate) fn switch_members(
     let path = format!("switches.{label}");
     match &group.of {
         Some(of) => of.resolve(&layout.switches, "switches", &format!("{path}.of"), cx),
+        // It is wrong, and reported.
+        None if cx.is_given(&format!("{path}.of")) => None,
         None => Selection::named(label).resolve(&layout.switches, "switches", &path, cx),
     }
 }

@@ -375,13 +375,11 @@ impl Known {
 
     /// Whether the word of this key decides on further keys.
     fn is_choice(&self, key: &str) -> bool {
-        let owners = self
+        let mut owners = self
             .conditions
             .iter()
             .filter_map(|(_, owner)| owner.as_deref());
-        owners
-            .into_iter()
-            .any(|owner| owner.split(" = ").next() == Some(key))
+        owners.any(|owner| owner.split(" = ").next() == Some(key))
     }
 
     /// The choices that a key belongs to.

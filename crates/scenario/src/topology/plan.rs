@@ -132,6 +132,8 @@ impl Plan {
         }
         let chosen = match &group.of {
             Some(of) => self.links_of(of, &format!("{path}.of"), cx),
+            // It is wrong, and reported.
+            None if cx.is_given(&format!("{path}.of")) => None,
             None => self.links_of(&Selection::named(label), &path, cx),
         };
         for position in chosen.unwrap_or_default() {
