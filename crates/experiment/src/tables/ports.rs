@@ -113,7 +113,8 @@ pub(super) fn links(record: &Record<'_>) -> Table {
 }
 
 /// The share of the interval in which the port sent, counted where packets enter its memory. Packets that
-/// are still queued at the end are counted but not sent, hence the limit.
+/// are still queued at the end are counted but not sent, hence the upper limit. A link that fails loses packets
+/// that may have entered before the interval, hence the lower one.
 fn utilisation(record: &Record<'_>, port: PortIndex) -> f64 {
     if !is_measured(record) {
         return f64::NAN;
@@ -122,8 +123,7 @@ fn utilisation(record: &Record<'_>, port: PortIndex) -> f64 {
     let (Some(before), Some(after)) = (before.get(port.index()), after.get(port.index())) else {
         return f64::NAN;
     };
-    assert!(before <= after, "what a port accepted stays accepted");
-    let bytes = (*after - *before).count() as f64;
+    let bytes = after.saturating_sub(*before).count() as f64;
     (bytes / capacity(record, port)).min(1.0)
 }
 

@@ -2,7 +2,7 @@
 
 use incastle_experiment::Output;
 
-use crate::common::{parse, result, scenario, text, whole};
+use crate::common::{parse, real, result, scenario, text, whole};
 
 /// Two leaves with four hosts each under two spines; transfers between the leaves.
 const FABRIC: &str = r#"
@@ -100,6 +100,21 @@ fn what_a_failure_costs_is_counted_at_its_ports() {
 }
 
 #[test]
+fn packets_that_entered_before_the_interval_may_be_lost_within_it() {
+    let mut sets = down(r#"["host:0", "leaf:0"]"#, "0.5 us").to_vec();
+    sets.extend([
+        ("network.failures.one.up", "900 us".to_owned()),
+        ("transport.handshake", "false".to_owned()),
+        ("flows.forth.start_spread", "0 s".to_owned()),
+    ]);
+    let output = run(&sets);
+    let lost = both(&output, "host:0", "leaf:0", "drops");
+    assert!(lost[0] > 0, "the first window is on its way at 0.5 us");
+    let used = real(&output, "links", "utilisation");
+    assert!(used.iter().all(|share| (0.0..=1.0).contains(share)));
+}
+
+#[test]
 fn a_failure_that_heals_before_anybody_sends_changes_nothing() {
     let later = [("flows.forth.start", "2 ms"), ("flows.back.start", "2 ms")];
     let healed = [
@@ -142,8 +157,7 @@ start_spread = "0 s"
 [measure]
 slowdown = true
 "#;
-    let slowdown =
-        |sets: &[(&str, &str)]| crate::common::real(&result(text, sets), "transfers", "slowdown");
+    let slowdown = |sets: &[(&str, &str)]| real(&result(text, sets), "transfers", "slowdown");
     let whole = slowdown(&[]);
     let around = slowdown(&[("network.failures.one.between", "['left', 'right']")]);
     let own = slowdown(&[
