@@ -6,8 +6,9 @@ use incastle_congestion::{
     AckSample, AdaptiveIncrease, Algorithm, CongestionEvent, Context, ControlState, Controller,
     Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, Dcudp,
     DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRtt, DtCwa,
-    DtCwaConfig, Echo, Feedback, LimitedBy, LossInUdpMode, NewReno, NewRenoConfig, Phase,
-    RateLimiter, ReactionPoint, ReactionPointConfig, SlowStart, Udt, UdtConfig, Window,
+    DtCwaConfig, Echo, Feedback, LimitedBy, LossInUdpMode, NewReno, NewRenoConfig, Phase, Prague,
+    PragueConfig, RateLimiter, ReactionPoint, ReactionPointConfig, SlowStart, Udt, UdtConfig,
+    Window,
 };
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -20,6 +21,8 @@ use input::Input;
 
 const MSS: Bytes = Bytes::new(1460);
 const LINE: Rate = Rate::from_bits_per_second(10_000_000_000);
+/// First bytes from this on are Prague.
+const PRAGUE: u8 = 240;
 /// Maximum of timers at one instant: more would be an infinite loop.
 const MAX_TIMERS: u32 = 1_000;
 
@@ -30,7 +33,7 @@ pub(crate) fn controllers(input: &[u8]) {
     let (Some(which), Some(variant)) = (input.byte(), input.byte()) else {
         return;
     };
-    if which % 8 == 7 {
+    if which < PRAGUE && which % 8 == 7 {
         let mut limiter = Limited::new(variant);
         while limiter.step(&mut input).is_some() {}
         return;
@@ -67,6 +70,15 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
         g: pick(&[1.0 / 16.0, 1.0], variant, 2),
         initial_alpha: pick(&[1.0, 0.0], variant, 3),
     };
+    if which >= PRAGUE {
+        return Algorithm::from(Prague::new(PragueConfig {
+            window,
+            g: dctcp.g,
+            initial_alpha: dctcp.initial_alpha,
+            rtt_target: pick(&[Span::from_ms(25), Span::ZERO], variant, 5),
+            rtt_transition: pick(&[4, 0], variant, 7),
+        }));
+    }
     match which % 8 {
         0 => Algorithm::NewReno(NewReno::new(window)),
         1 => Algorithm::Dctcp(Dctcp::new(dctcp)),

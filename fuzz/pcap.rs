@@ -128,7 +128,7 @@ fn envelope(input: &mut Input<'_>) -> Option<Envelope> {
         from: Host(long(input)?),
         to: Host(long(input)?),
         ports: [input.word()?, input.word()?],
-        ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ce][usize::from(bits) % 3],
+        ecn: [Ecn::NotEct, Ecn::Ect0, Ecn::Ce, Ecn::Ect1][usize::from(bits) % 4],
         class: bits >> 5,
     })
 }
@@ -336,6 +336,7 @@ fn ethernet(bytes: &[u8], envelope: &Envelope, transport: &Transport) {
     assert_eq!(sum(&rest[..20], 0), 0xFFFF, "the header's checksum");
     let ecn = match envelope.ecn {
         Ecn::NotEct => 0,
+        Ecn::Ect1 => 1,
         Ecn::Ect0 => 2,
         Ecn::Ce => 3,
     };

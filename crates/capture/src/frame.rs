@@ -212,6 +212,7 @@ impl Envelope {
         header.ecn = match self.ecn {
             Ecn::NotEct => IpEcn::NotEct,
             Ecn::Ect0 => IpEcn::Ect0,
+            Ecn::Ect1 => IpEcn::Ect1,
             Ecn::Ce => IpEcn::CongestionExperienced,
         };
         header.header_checksum = header.calc_header_checksum();

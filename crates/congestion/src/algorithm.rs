@@ -4,7 +4,7 @@ use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dctcp, Dcudp,
-    DtCwa, NewReno, Reaction, Udt, Window,
+    DtCwa, NewReno, Prague, Reaction, Udt, Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours. The larger ones lie
@@ -20,6 +20,8 @@ pub enum Algorithm {
     D2tcp(Box<D2tcp>),
     /// DT-CWA: steps down while marks come back, one step up afterwards.
     DtCwa(Box<DtCwa>),
+    /// Prague: DCTCP for L4S.
+    Prague(Box<Prague>),
     /// UDT's native control: a sending period that NAKs lengthen.
     Udt(Udt),
     /// DCUDP: UDP's pace until marks come back, then a rate that they divide.
@@ -46,6 +48,12 @@ impl From<DtCwa> for Algorithm {
     }
 }
 
+impl From<Prague> for Algorithm {
+    fn from(prague: Prague) -> Self {
+        Self::Prague(Box::new(prague))
+    }
+}
+
 impl From<Dcudp> for Algorithm {
     fn from(dcudp: Dcudp) -> Self {
         Self::Dcudp(Box::new(dcudp))
@@ -60,6 +68,7 @@ macro_rules! dispatch {
             Self::Cubic($controller) => $call,
             Self::D2tcp($controller) => $call,
             Self::DtCwa($controller) => $call,
+            Self::Prague($controller) => $call,
             Self::Udt($controller) => $call,
             Self::Dcudp($controller) => $call,
             Self::Custom($controller) => $call,
@@ -72,9 +81,12 @@ impl Algorithm {
     #[inline]
     pub const fn uses_on_sent(&self) -> bool {
         match self {
-            Self::NewReno(_) | Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_) | Self::Udt(_) => {
-                false
-            }
+            Self::NewReno(_)
+            | Self::Dctcp(_)
+            | Self::D2tcp(_)
+            | Self::DtCwa(_)
+            | Self::Prague(_)
+            | Self::Udt(_) => false,
             Self::Cubic(_) | Self::Dcudp(_) | Self::Custom(_) => true,
         }
     }

@@ -19,6 +19,7 @@ mod hystart_plus_plus;
 mod marked_fraction;
 mod new_reno;
 mod pacing;
+mod prague;
 mod qcn_reaction_point;
 mod rate_limiter;
 mod reno_window;
@@ -40,6 +41,7 @@ pub use dcudp::{
 pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
 pub use new_reno::NewReno;
 pub use pacing::{Paced, PacingRatio};
+pub use prague::{Prague, PragueConfig};
 pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, ReactionPointConfig};
 pub use rate_limiter::{Feedback, RateLimiter};
 pub use reno_window::NewRenoConfig;

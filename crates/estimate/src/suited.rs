@@ -1,10 +1,12 @@
 //! Checks that a scenario can be decomposed into links.
 
 use incastle_scenario::Scenario;
-use incastle_scenario::language::RunStop;
 use incastle_scenario::language::arrivals::Arrival;
 use incastle_scenario::language::flows::{Group, Workload};
 use incastle_scenario::language::network::Ecmp;
+use incastle_scenario::language::{Root, RunStop};
+
+use incastle_scenario::language::switch::Queue;
 
 /// A part of a scenario that single links cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -51,6 +53,14 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
             "leave qcn out, or use `incastle run`",
         );
     }
+    let mut queues = queues(root);
+    if queues.any(|queue| matches!(queue, Queue::DualPi2(_))) {
+        return refuse(
+            "switch.queue.kind",
+            "an estimate supports no coupled queues (dualpi2)",
+            "another discipline, or `incastle run`",
+        );
+    }
     let endless = root.flows.iter().any(|(_, group)| !group.is_finite());
     if root.run.stop == RunStop::WhenDone && endless {
         return refuse(
@@ -63,6 +73,16 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
         check_group(name, group)?;
     }
     Ok(())
+}
+
+/// The disciplines of all switches and ports.
+fn queues(root: &Root) -> impl Iterator<Item = &Queue> {
+    let groups = root.switches.iter().map(|(_, group)| &group.switch);
+    let switches = std::iter::once(&root.switch).chain(groups);
+    switches.flat_map(|switch| {
+        let ports = switch.ports.iter().map(|(_, ports)| &ports.queue);
+        std::iter::once(&switch.queue).chain(ports)
+    })
 }
 
 fn check_group(name: &str, group: &Group) -> Result<(), Unsuited> {

@@ -209,6 +209,7 @@ fn port_kind(queue: &Queue) -> PortKind {
                 language::ClassifyBy::TrafficClass => ClassifyBy::Class,
             },
         }),
+        Queue::DualPi2(dual) => PortKind::Dual(dual.to_config()),
         Queue::DropTail(_) | Queue::Red(_) | Queue::Threshold(_) | Queue::DoubleThreshold(_) => {
             PortKind::Fast
         }

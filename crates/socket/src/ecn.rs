@@ -7,6 +7,7 @@ pub(crate) fn codepoint(ecn: Ecn) -> Option<EcnCodepoint> {
     match ecn {
         Ecn::NotEct => None,
         Ecn::Ect0 => Some(EcnCodepoint::Ect0),
+        Ecn::Ect1 => Some(EcnCodepoint::Ect1),
         Ecn::Ce => Some(EcnCodepoint::Ce),
     }
 }

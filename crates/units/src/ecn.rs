@@ -10,6 +10,8 @@ pub enum Ecn {
     Ect0,
     /// Congestion experienced.
     Ce,
+    /// ECN-capable: ECT(1), the identifier of L4S (RFC 9331).
+    Ect1,
 }
 
 impl Ecn {
@@ -27,6 +29,7 @@ mod tests {
     fn a_packet_marked_before_stays_capable() {
         assert!(!Ecn::NotEct.is_capable());
         assert!(Ecn::Ect0.is_capable());
+        assert!(Ecn::Ect1.is_capable());
         assert!(Ecn::Ce.is_capable());
         assert_eq!(Ecn::default(), Ecn::NotEct);
     }

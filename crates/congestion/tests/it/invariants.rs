@@ -4,7 +4,7 @@ use incastle_cases::cases;
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Controller, Cubic, CubicConfig, CwaExtremes,
     CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig, Echo, LimitedBy,
-    NewReno, NewRenoConfig, Phase, Reaction, SlowStart,
+    NewReno, NewRenoConfig, Phase, Prague, PragueConfig, Reaction, SlowStart,
 };
 use incastle_units::{Bytes, Span, Time};
 use proptest::prelude::*;
@@ -94,7 +94,7 @@ fn slow_starts() -> impl Strategy<Value = (SlowStart, bool)> {
 
 impl Settings {
     /// The controllers that react to marks once per window of data.
-    fn controllers(&self) -> [Algorithm; 4] {
+    fn controllers(&self) -> [Algorithm; 5] {
         let (window, dctcp) = (self.window, self.dctcp());
         let mss = Bytes::new(MSS);
         let d2tcp = D2tcpConfig {
@@ -110,6 +110,13 @@ impl Settings {
             Algorithm::Dctcp(Dctcp::new(dctcp)),
             Algorithm::from(D2tcp::new(d2tcp)),
             Algorithm::from(Cubic::new(cubic)),
+            Algorithm::from(Prague::new(PragueConfig {
+                window,
+                initial_alpha: self.initial_alpha,
+                // Longer ones learn less often than once per window.
+                rtt_target: Span::ZERO,
+                ..PragueConfig::new(mss)
+            })),
         ]
     }
 

@@ -12,6 +12,7 @@ mod hystart;
 mod invariants;
 mod new_reno;
 mod pacing;
+mod prague;
 mod qcn;
 mod rates;
 mod support;

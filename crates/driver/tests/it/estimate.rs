@@ -257,6 +257,7 @@ fn a_fabric_is_estimated_within_limits() {
 fn what_single_links_cannot_show_is_refused() {
     for (set, key) in [
         (("network.ecmp", "packet"), "network.ecmp"),
+        (("switch.queue.kind", "dualpi2"), "switch.queue.kind"),
         (("flows.web.workload", "permutation"), "flows.web.workload"),
         (
             ("flows.web.transport.kind", "udt"),

@@ -209,3 +209,22 @@ fn a_cancelled_run_ends_in_all_parts() {
     let output = run_in_parts(&long, &control, 2).expect("runs");
     assert!(output.interrupted && output.totals.simulated_s < 1.0);
 }
+
+#[test]
+fn coupled_queues_give_the_same_result_on_several_threads() {
+    let queue = "{ kind = 'dualpi2', target = '60 us', rtt_max = '1 ms', l4s_min_th = '20 us', l4s_range = '10 us' }";
+    let sets = [
+        ("switch.queue", queue),
+        ("switch.buffer", "60 KB"),
+        ("flows.long.transport.congestion", "prague"),
+    ];
+    let text = format!("{FABRIC}{FLOWS}");
+    let alone = comparable(in_parts(&text, &sets, 1));
+    for threads in [2, 3] {
+        assert_eq!(
+            alone,
+            comparable(in_parts(&text, &sets, threads)),
+            "{threads}"
+        );
+    }
+}

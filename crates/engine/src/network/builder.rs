@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use incastle_queueing::{CongestionPointConfig, DropTail, Marker, PortBuffer, SharedBuffer};
+use incastle_queueing::{
+    CongestionPointConfig, DropTail, DualPi2Config, Marker, PortBuffer, SharedBuffer,
+};
 use incastle_units::{Rate, Span};
 
 use crate::core::{HostIndex, Node, PortIndex, Purpose, Source, SwitchIndex, substream};
@@ -20,7 +22,7 @@ pub struct SwitchConfig {
 }
 
 /// The queue of a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum PortKind {
     /// FIFO without departure events.
     #[default]
@@ -30,6 +32,8 @@ pub enum PortKind {
     /// One queue per flow or class, served by deficit round robin, at switches with memory per port. A marker judges by
     /// the packet's own queue.
     Fair(FairConfig),
+    /// The two queues of DualPI2, at switches with memory per port.
+    Dual(DualPi2Config),
 }
 
 /// One direction of a link, and the port that feeds it.
@@ -157,8 +161,12 @@ impl NetworkBuilder {
         let gate = Gate::new(config.buffer, config.marker, rng);
         let mut port = Port::new(index, to, config.rate, config.delay, gate);
         port = match config.kind {
+            PortKind::Dual(config) => {
+                self.check_lanes(from);
+                port.dual(config)
+            }
             PortKind::Fair(config) => {
-                self.check_fair(from);
+                self.check_lanes(from);
                 port.fair(config)
             }
             PortKind::Fast if config.schedule.is_empty() && config.failures.is_empty() => port,
@@ -188,12 +196,15 @@ impl NetworkBuilder {
     }
 
     /// A fair queue has no shared memory, and does not suit a NIC, which serves its endpoints by round robin anyway.
-    fn check_fair(&self, from: Node) {
+    fn check_lanes(&self, from: Node) {
         let Node::Switch(switch) = from else {
-            panic!("fair queues are at switches");
+            panic!("queues of several lanes are at switches");
         };
         let memory = &self.switches[switch.index()].1.memory;
-        assert!(memory.is_none(), "fair queues have a memory per port");
+        assert!(
+            memory.is_none(),
+            "queues of several lanes have a memory per port"
+        );
     }
 
     /// Computes the routes.

@@ -33,7 +33,7 @@ pub(crate) use route::{Edge, Routes, RoutesConfig, Unreachable};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use incastle_queueing::{SharedBuffer, Verdict};
+use incastle_queueing::{JudgedLate, SharedBuffer, Verdict};
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use crate::core::{
@@ -420,6 +420,15 @@ impl Network {
         let packet = self.ports[at.index()].take_pushed_out()?;
         packet.forget_extra(&mut self.extras);
         Some(packet)
+    }
+
+    /// The next packet that a port has judged when it was taken out of its queue, until there are none.
+    pub(crate) fn take_judged(&mut self, at: PortIndex, now: Time) -> Option<Judged> {
+        let JudgedLate { verdict, packet } = self.ports[at.index()].take_judged(now)?;
+        if matches!(verdict, Verdict::Drop(_)) {
+            packet.forget_extra(&mut self.extras);
+        }
+        Some(Judged { verdict, packet })
     }
 
     /// A port with departure events has sent a packet. Nothing where the event is outdated.

@@ -3,6 +3,7 @@
 //!
 //! Segments are matched first and everything else out of line: a jump table costs every packet more.
 
+use incastle_queueing::Queued;
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::Segment;
 use incastle_transport::udt::wire::DataHeader;
@@ -61,7 +62,8 @@ impl Marks {
         match self.0 & Self::ECN {
             0 => Ecn::NotEct,
             1 => Ecn::Ect0,
-            _ => Ecn::Ce,
+            2 => Ecn::Ce,
+            _ => Ecn::Ect1,
         }
     }
 
@@ -156,6 +158,21 @@ impl Body {
             Self::Segment { segment, sacks } => (segment, sacks),
             _ => unreachable!("it was just made a segment"),
         }
+    }
+}
+
+impl Queued for Packet {
+    #[inline(always)]
+    fn size(&self) -> Bytes {
+        Bytes::new(u64::from(self.size))
+    }
+
+    fn ecn(&self) -> Ecn {
+        self.marks.ecn()
+    }
+
+    fn mark(&mut self) {
+        self.marks.set_ecn(Ecn::Ce);
     }
 }
 

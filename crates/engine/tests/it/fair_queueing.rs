@@ -337,14 +337,14 @@ fn build_fair_with(memory: Option<SharedBuffer>, queue: &QueueConfig, at_host: b
 }
 
 #[test]
-#[should_panic(expected = "fair queues have a memory per port")]
+#[should_panic(expected = "queues of several lanes have a memory per port")]
 fn a_shared_memory_is_refused() {
     let memory = SharedBuffer::new(Bytes::new(100_000), 1.0);
     build_fair_with(Some(memory), &QueueConfig::DropTail, false);
 }
 
 #[test]
-#[should_panic(expected = "fair queues are at switches")]
+#[should_panic(expected = "queues of several lanes are at switches")]
 fn a_fair_nic_is_refused() {
     build_fair_with(None, &QueueConfig::DropTail, true);
 }

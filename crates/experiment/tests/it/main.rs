@@ -8,6 +8,7 @@ mod deadlines;
 mod dependences;
 mod failures;
 mod ideal;
+mod l4s;
 mod line_rate;
 mod list;
 mod load;

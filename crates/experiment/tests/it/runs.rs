@@ -225,12 +225,13 @@ proptest! {
     #[test]
     fn any_mixture_of_flows_runs_to_its_end(
         groups in proptest::collection::vec(any_group(), 1..5),
-        congestion in proptest::sample::select(vec!["reno", "new-reno", "cubic", "dctcp"]),
+        congestion in proptest::sample::select(vec!["reno", "new-reno", "cubic", "dctcp", "prague"]),
         queue in proptest::sample::select(vec![
             "{ kind = 'drop-tail' }", "{ kind = 'red' }", "{ kind = 'threshold', marking_threshold = '5 packets' }",
             "{ kind = 'threshold', marking_threshold = '5 packets', not_ect = 'drop' }",
             "{ kind = 'drr' }", "{ kind = 'drr', quantum = '100 B', drop = 'arriving' }",
             "{ kind = 'drr', classify_by = 'traffic-class', marking_threshold = '5 packets' }",
+            "{ kind = 'dualpi2' }", "{ kind = 'dualpi2', target = '50 us', rtt_max = '300 us', l4s_min_th = '20 us' }",
         ]),
         buffer in proptest::sample::select(vec!["10 packets", "30 KB", "{ shared = '60 KB', alpha = 1 }"]),
         host in proptest::sample::select(vec![
@@ -256,7 +257,7 @@ proptest! {
             ("run.duration", "5 ms"),
             ("transport.congestion", congestion),
             ("transport.min_rto", "1 ms"),
-            ("transport.slow_start", if modern { "hystart++" } else { "standard" }),
+            ("transport.slow_start", if modern && congestion != "prague" { "hystart++" } else { "standard" }),
             ("transport.pacing", if modern { "true" } else { "false" }),
             ("transport.handshake", if handshake { "true" } else { "false" }),
             ("switch.queue", queue),
@@ -265,7 +266,7 @@ proptest! {
             ("measure.timeouts", "true"),
             ("measure.slowdown", "true"),
             ("measure.buffer_occupancy", "{ every = '130 us' }"),
-            ("switch.buffer", if queue.contains("drr") && shared { "30 KB" } else { buffer }),
+            ("switch.buffer", if (queue.contains("drr") || queue.contains("dualpi2")) && shared { "30 KB" } else { buffer }),
             ("network.links.senders.schedule", if seed % 2 == 0 { CHANGES } else { LATER }),
             ("host", host),
         ]).with_seed(seed);

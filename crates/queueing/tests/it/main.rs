@@ -2,6 +2,7 @@
 
 mod buffers;
 mod double_threshold;
+mod dualpi2;
 mod qcn;
 mod red;
 mod threshold;

@@ -110,10 +110,15 @@ fn check_queue(
     if let Queue::DoubleThreshold(double) = queue {
         check_thresholds(path, double, cx);
     }
-    if let (Queue::Drr(_), Buffer::Shared(_)) = (queue, buffer) {
+    let lanes = match queue {
+        Queue::Drr(_) => Some("fair queueing (drr)"),
+        Queue::DualPi2(_) => Some("dualpi2"),
+        _ => None,
+    };
+    if let (Some(lanes), Buffer::Shared(_)) = (lanes, buffer) {
         cx.error_at(
             &format!("{path}.queue.kind"),
-            "fair queueing (drr) needs a buffer for each port, not a shared memory",
+            format!("{lanes} needs a buffer for each port, not a shared memory"),
         )
         .help("buffer = \"128 KiB\", for example");
     }
@@ -241,7 +246,7 @@ fn first_threshold(queue: &Queue) -> Option<(&'static str, Amount)> {
         Queue::DoubleThreshold(double) => Some(("k1", double.k1)),
         Queue::Drr(drr) => Some(("marking_threshold", drr.marking_threshold?)),
         Queue::Red(red) => Some(("min_th", red.min_th)),
-        Queue::DropTail(_) => None,
+        Queue::DropTail(_) | Queue::DualPi2(_) => None,
     }
 }
 

@@ -1,14 +1,14 @@
 //! `[switch]`: buffers, queue disciplines, congestion points.
 
 use incastle_queueing::{
-    BufferConfig, DoubleThresholdConfig, PortBuffer, QueueConfig, RedAction, RedConfig,
-    SharedBufferConfig, ThresholdConfig,
+    BufferConfig, DoubleThresholdConfig, DualPi2Config, PortBuffer, QueueConfig, RedAction,
+    RedConfig, SharedBufferConfig, ThresholdConfig,
 };
-use incastle_units::{Amount, Bytes};
+use incastle_units::{Amount, Bytes, Packets, Span};
 
 use crate::grammar::declare::{NoKeys, choice, table, words};
 use crate::grammar::describe::Shape;
-use crate::grammar::range::{above, between, fraction};
+use crate::grammar::range::{above, at_least, between, fraction, proper_fraction};
 use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
@@ -141,6 +141,8 @@ choice! {
         "double-threshold" => DoubleThreshold(DoubleThreshold),
         /// fair queueing: round robin over the flows or traffic classes of a port, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
         "drr" => Drr(Drr),
+        /// two coupled queues, for L4S (ECT(1), see prague) and for all other traffic: DualPI2 (RFC 9332)
+        "dualpi2" => DualPi2(DualPi2),
     }
 }
 
@@ -234,6 +236,26 @@ table! {
         value classify_by: ClassifyBy = ClassifyBy::Flow;
         /// K: an arriving ECN-capable packet is marked when more than this waits in its own queue. Without it nothing is marked.
         option marking_threshold: Amount;
+    }
+}
+
+table! {
+    /// DualPI2. The buffer holds both queues.
+    pub struct DualPi2 {
+        /// The target delay of the queue of classic traffic.
+        value target: Span = DualPi2Config::default().target, in at_least(Span::from_us(1));
+        /// The longest round-trip time of the traffic: longer ones make the controller more careful.
+        value rtt_max: Span = DualPi2Config::default().rtt_max, in at_least(Span::from_us(3));
+        /// k: the probability of a mark in the L4S queue is this multiple of the base probability, whose square is that of a mark or drop in the classic queue.
+        value coupling: f64 = DualPi2Config::default().coupling, in between(1.0, 100.0);
+        /// An L4S packet that has waited longer than this may be marked for its own delay.
+        value l4s_min_th: Span = DualPi2Config::default().min_th;
+        /// The probability of such a mark rises to 1 over this delay above `l4s_min_th`.
+        value l4s_range: Span = DualPi2Config::default().range;
+        /// There is no such mark while no more packets than this wait in the L4S queue.
+        value l4s_th_len: Packets = DualPi2Config::default().th_len;
+        /// The share of the line that the classic queue gets while packets wait in both.
+        value classic_share: f64 = DualPi2Config::default().classic_share, in proper_fraction();
     }
 }
 
@@ -331,11 +353,27 @@ impl ThresholdReading {
     }
 }
 
+impl DualPi2 {
+    /// As the queueing crate has it.
+    pub fn to_config(&self) -> DualPi2Config {
+        DualPi2Config {
+            target: self.target,
+            rtt_max: self.rtt_max,
+            coupling: self.coupling,
+            min_th: self.l4s_min_th,
+            range: self.l4s_range,
+            th_len: self.l4s_th_len,
+            classic_share: self.classic_share,
+        }
+    }
+}
+
 impl Queue {
     /// As the queueing crate has it.
     pub fn to_config(&self) -> QueueConfig {
         match self {
-            Self::DropTail(_) => QueueConfig::DropTail,
+            // DualPI2 judges packets that leave, not those that come.
+            Self::DropTail(_) | Self::DualPi2(_) => QueueConfig::DropTail,
             // Fair queueing is the port's order; its marks are those of a threshold in each queue.
             Self::Drr(drr) => drr
                 .marking_threshold
@@ -368,7 +406,7 @@ impl Queue {
         match self {
             Self::DropTail(_) => false,
             Self::Drr(drr) => drr.marking_threshold.is_some(),
-            Self::Threshold(_) | Self::DoubleThreshold(_) => true,
+            Self::Threshold(_) | Self::DoubleThreshold(_) | Self::DualPi2(_) => true,
             Self::Red(red) => red.action != RedAction::Drop,
         }
     }

@@ -6,6 +6,7 @@ use incastle_congestion::{D2tcp as D2tcpController, D2tcpConfig};
 use incastle_congestion::{Dctcp as DctcpController, DctcpConfig};
 use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
 use incastle_congestion::{PacingRatio, SlowStart};
+use incastle_congestion::{Prague as PragueController, PragueConfig};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
@@ -41,7 +42,7 @@ table! {
         /// Detection of spurious timeouts, which are then undone (RFC 5682).
         value f_rto: bool = tcp::Config::default().f_rto;
         /// The use of ECN.
-        value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp and dt-cwa, else `\"off\"`";
+        value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp, dt-cwa and prague, else `\"off\"`";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
         value ce_change: tcp::CeChange = tcp::CeChange::Linux;
         /// Whether SYN, SYN-ACK, pure ACKs and retransmissions are ECN-capable too.
@@ -106,6 +107,8 @@ choice! {
         "d2tcp" => D2tcp(D2tcp),
         /// DT-CWA: the window steps down while marks come back, and is lifted once after them (Sreekumari 2018)
         "dt-cwa" => DtCwa(DtCwa),
+        /// Prague: DCTCP for L4S, which sends ECT(1), paces, and competes as at 25 ms (draft-briscoe-iccrg-prague-congestion-control-04)
+        "prague" => Prague(Prague),
         /// a user-defined controller: a Python class, or one that a program in Rust registers
         "custom" => Custom(Custom),
     }
@@ -154,6 +157,18 @@ table! {
         value b: f64 = DtCwaConfig::new(default_mss()).b, in between(0.0, 1.0);
         /// The readings of the paper where it leaves a choice.
         section readings: DtCwaReadings;
+    }
+}
+
+table! {
+    /// Prague.
+    pub struct Prague {
+        /// DCTCP's; alpha is not updated before the first mark.
+        flat estimate: Dctcp;
+        /// Flows with a shorter round-trip time compete as if theirs was this long; 0 turns that off.
+        value rtt_target: Span = PragueConfig::new(default_mss()).rtt_target, in between(Span::ZERO, Span::from_secs(86_400));
+        /// Round trips from the end of slow start until then.
+        value rtt_transition: u32 = PragueConfig::new(default_mss()).rtt_transition;
     }
 }
 
@@ -250,13 +265,18 @@ impl Congestion {
         match slow_start {
             SlowStart::Standard => true,
             SlowStart::Hystart => matches!(self, Self::Cubic(_)),
-            SlowStart::HystartPlusPlus => !matches!(self, Self::DtCwa(_) | Self::Custom(_)),
+            SlowStart::HystartPlusPlus => {
+                !matches!(self, Self::DtCwa(_) | Self::Prague(_) | Self::Custom(_))
+            }
         }
     }
 
     /// Whether the sender needs DCTCP's echo, which reports the marked data exactly.
     pub fn needs_fractions(&self) -> bool {
-        matches!(self, Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_))
+        matches!(
+            self,
+            Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_) | Self::Prague(_)
+        )
     }
 }
 
@@ -287,6 +307,7 @@ fn default_recovery(congestion: Option<&Congestion>) -> tcp::Recovery {
             | Congestion::Dctcp(_)
             | Congestion::D2tcp(_)
             | Congestion::DtCwa(_)
+            | Congestion::Prague(_)
             | Congestion::Custom(_),
         ) => tcp::Recovery::Sack,
     }
@@ -345,6 +366,7 @@ impl Tcp {
             ecn: self.ecn.with(self.ce_change),
             ect_on_control: self.ect_on_control,
             handshake: self.handshake,
+            l4s: matches!(self.congestion, Congestion::Prague(_)),
             rto: tcp::RtoConfig {
                 min: self.min_rto,
                 granularity: self.rto_granularity,
@@ -404,6 +426,13 @@ impl Tcp {
                 reaction: dt_cwa.readings.reaction,
                 extremes: dt_cwa.readings.extremes,
                 b: dt_cwa.b,
+            })),
+            Congestion::Prague(prague) => Algorithm::from(PragueController::new(PragueConfig {
+                window,
+                g: prague.estimate.g,
+                initial_alpha: prague.estimate.initial_alpha,
+                rtt_target: prague.rtt_target,
+                rtt_transition: prague.rtt_transition,
             })),
             Congestion::Custom(custom) => Algorithm::Custom(custom.make(window)),
         }

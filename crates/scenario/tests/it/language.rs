@@ -479,7 +479,7 @@ proptest! {
             ("transport.congestion", congestion),
             ("transport.slow_start", if shared { "hystart++" } else { "standard" }),
             ("transport.pacing", if shared { "true" } else { "false" }),
-            ("flows.first.transport.congestion", "dctcp"),
+            ("flows.first.transport.congestion", if shared { "dctcp" } else { "prague" }),
             ("flows.first.transport.g", &format!("{g:?}")),
             ("switch.buffer", if shared { "{ shared = '4 MB', alpha = 0.5 }" } else { "unlimited" }),
             ("flows.third.workload", "poisson"),

@@ -101,6 +101,8 @@ pub struct Config {
     pub ect_on_control: bool,
     /// Whether the connection opens with a three-way handshake or starts established.
     pub handshake: bool,
+    /// Whether ECN-capable packets carry ECT(1), the identifier of L4S (RFC 9331), instead of ECT(0).
+    pub l4s: bool,
     /// The retransmission timer.
     pub rto: RtoConfig,
     /// Round trips by timestamps (RFC 7323); else one timed segment at a time and Karn's rule.
@@ -139,6 +141,7 @@ impl Default for Config {
             ecn: EcnMode::Off,
             ect_on_control: EcnMode::Off.default_ect_on_control(),
             handshake: true,
+            l4s: false,
             rto: RtoConfig::default(),
             timestamps: true,
             delayed_ack_count: 2,

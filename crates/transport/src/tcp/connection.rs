@@ -74,6 +74,8 @@ pub struct Connection {
     pub(super) handshake: Handshake,
     /// Both endpoints use ECN.
     pub(super) ecn: bool,
+    /// The codepoint of its ECN-capable packets.
+    ect: Ecn,
     /// A bit for each event that waits.
     events: u8,
     /// SACK blocks of the segment polled last.
@@ -97,6 +99,7 @@ impl Connection {
             stats: Stats::default(),
             handshake: Handshake::new(&config, role),
             ecn: config.ecn != EcnMode::Off,
+            ect: if config.l4s { Ecn::Ect1 } else { Ecn::Ect0 },
             events: 0,
             sacks: 0,
             config,
@@ -433,7 +436,7 @@ impl Connection {
     /// The ECN field of control packets and retransmissions (RFC 3168, section 6.1, forbids ECT).
     pub(super) fn control_ecn(&self) -> Ecn {
         if self.ecn && self.config.ect_on_control {
-            Ecn::Ect0
+            self.ect
         } else {
             Ecn::NotEct
         }
@@ -476,7 +479,7 @@ impl Connection {
         }
         // RFC 3168, section 6.1.5: retransmissions are not ECN-capable, unless the option is set.
         let ecn = match (self.ecn, chunk.retransmission || chunk.len == 0) {
-            (true, false) => Ecn::Ect0,
+            (true, false) => self.ect,
             (true, true) => self.control_ecn(),
             (false, _) => Ecn::NotEct,
         };

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use incastle_congestion::{
     Algorithm, Cubic, CubicConfig, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig,
-    NewReno, NewRenoConfig, SlowStart,
+    NewReno, NewRenoConfig, Prague, PragueConfig, SlowStart,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -65,6 +65,13 @@ pub(crate) fn csv() -> String {
     for (name, pipe) in with_deadlines(mss) {
         append(&mut text, name, &pipe.run(end), every);
     }
+    let prague = Algorithm::from(Prague::new(PragueConfig::new(mss)));
+    append(
+        &mut text,
+        "prague",
+        &Pipe::new(LINK, prague).run(end),
+        every,
+    );
     let dt_cwa = Algorithm::from(DtCwa::new(DtCwaConfig::new(mss)));
     append(
         &mut text,

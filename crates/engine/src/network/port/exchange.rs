@@ -1,6 +1,6 @@
 //! Arguments and results of a port: offers, verdicts, backlogs, the events that follow.
 
-use incastle_queueing::{PortBuffer, Verdict};
+use incastle_queueing::{DualQueue, PortBuffer, Verdict};
 use incastle_units::{Bytes, Packets, Time};
 
 use crate::layout::Slot;
@@ -29,6 +29,16 @@ impl Backlog {
             waiting_packets,
             waiting_bytes,
         }
+    }
+
+    /// The packets of both queues, with the one being sent.
+    pub(super) fn of_dual(queue: &DualQueue<Packet>) -> Self {
+        let backlog = queue.backlog();
+        Self::of(
+            backlog.waiting_packets,
+            backlog.waiting_bytes,
+            backlog.sending,
+        )
     }
 
     /// Everything in memory.

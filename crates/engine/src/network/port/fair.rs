@@ -9,11 +9,11 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use incastle_queueing::Transmitter;
 use incastle_units::{Bytes, Serializer, Time};
 
 use super::Backlog;
 use super::exchange::Sent;
-use super::transmitter::Transmitter;
 use crate::network::Packet;
 
 /// The packet that a full port drops.
@@ -99,7 +99,7 @@ struct FlowQueue {
 /// The queue.
 pub(super) struct FairQueue {
     config: FairConfig,
-    transmitter: Transmitter,
+    transmitter: Transmitter<Packet>,
     /// Flows with packets that wait, and no others.
     flows: BTreeMap<Lane, FlowQueue>,
     /// The same flows by their places in the round robin.

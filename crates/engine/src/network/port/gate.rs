@@ -17,6 +17,9 @@ use crate::network::{Identity, Packet};
 /// lost with the link.
 const PUSHED_OUT: u64 = 6;
 const LOST: u64 = 8;
+/// Those of packets that are judged when they are taken out of their queue: marked, dropped.
+const MARKED_LATE: u64 = 9;
+const DROPPED_LATE: u64 = 10;
 
 /// The counters of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -207,6 +210,23 @@ impl Gate {
     pub(crate) fn admits(&self, backlog: &Backlog, packet: &Packet) -> bool {
         let (packets, bytes) = backlog.stored();
         self.buffer.admits(packets, bytes, packet.size())
+    }
+
+    /// Counts the verdict on an admitted packet that was taken out of its queue.
+    pub(crate) fn judge_late(&mut self, now: Time, verdict: Verdict, packet: &Packet) {
+        let code = match verdict {
+            Verdict::Admit => return,
+            Verdict::Mark => {
+                self.marked += 1;
+                MARKED_LATE
+            }
+            Verdict::Drop(_) => {
+                self.dropped += 1;
+                self.accepted_bytes -= u64::from(packet.size);
+                DROPPED_LATE
+            }
+        };
+        self.mix(now, code, packet);
     }
 
     /// Counts an admitted packet that is pushed out by another.

@@ -5,11 +5,11 @@
 
 use std::collections::VecDeque;
 
+use incastle_queueing::Transmitter;
 use incastle_units::{Serializer, Time};
 
 use super::Backlog;
 use super::exchange::Sent;
-use super::transmitter::Transmitter;
 use crate::network::Packet;
 
 /// A packet that waits, and the instant before which it must not leave (a host's jitter).
@@ -24,7 +24,7 @@ struct Waiting {
 pub(super) struct GeneralQueue {
     waiting: VecDeque<Waiting>,
     waiting_bytes: u64,
-    transmitter: Transmitter,
+    transmitter: Transmitter<Packet>,
     /// The departure of the last packet taken so far, at the present rate. A second serializer with the same packets in
     /// the same order forecasts it.
     busy_until: Time,

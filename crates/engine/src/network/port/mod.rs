@@ -14,11 +14,10 @@ mod gate;
 mod general;
 mod sampler;
 mod scheduled;
-mod transmitter;
 
 use std::mem::offset_of;
 
-use incastle_queueing::{SharedBuffer, Verdict};
+use incastle_queueing::{DualPi2Config, DualQueue, JudgedLate, SharedBuffer, Verdict};
 use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
 
 use crate::core::{Node, PortIndex};
@@ -116,6 +115,12 @@ impl Port {
     /// The same port with a queue for each flow or class.
     pub(crate) fn fair(mut self, config: FairConfig) -> Self {
         self.set_queue(ScheduledQueue::Fair(FairQueue::new(config)));
+        self
+    }
+
+    /// The same port with the two queues of DualPI2.
+    pub(crate) fn dual(mut self, config: DualPi2Config) -> Self {
+        self.set_queue(ScheduledQueue::Dual(DualQueue::new(config)));
         self
     }
 
@@ -332,6 +337,13 @@ impl Port {
         fair(&mut self.scheduled)?.take_pushed_out()
     }
 
+    /// Takes and counts the next packet that was judged when it was taken out of its queue.
+    pub(crate) fn take_judged(&mut self, now: Time) -> Option<JudgedLate<Packet>> {
+        let judged = self.scheduled.as_mut()?.take_judged()?;
+        self.gate.judge_late(now, judged.verdict, &judged.packet);
+        Some(judged)
+    }
+
     /// Stores an admitted packet. Queues with departure events take it out of its slot.
     #[inline(always)]
     fn store(&mut self, ready: Time, slot: Slot, pool: &mut Pool) -> Wakes {
@@ -406,7 +418,7 @@ impl Port {
         };
         let sent = queue.depart(now, &mut self.line)?;
         let departure = sent.next;
-        if self.observed && departure.is_some() {
+        if self.observed && (departure.is_some() || queue.has_judged()) {
             let waiting = queue.backlog().waiting_packets;
             probe.queue_changed(self.index, now, waiting);
         }
@@ -523,6 +535,6 @@ fn pace(line: &Serializer) -> u32 {
 fn fair(queue: &mut Option<Box<ScheduledQueue>>) -> Option<&mut FairQueue> {
     match queue.as_deref_mut()? {
         ScheduledQueue::Fair(queue) => Some(queue),
-        ScheduledQueue::General(_) => None,
+        ScheduledQueue::General(_) | ScheduledQueue::Dual(_) => None,
     }
 }

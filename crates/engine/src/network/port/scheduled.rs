@@ -1,7 +1,8 @@
-//! A queue with an event for each departure: the general FIFO or the fair queue.
+//! A queue with an event for each departure: the general FIFO, the fair queue, or the two queues of DualPI2.
 //!
-//! The port has one field for both: a third kind there would turn the branch on every packet's path into a jump table.
+//! The port has one field for all: another kind there would turn the branch on every packet's path into a jump table.
 
+use incastle_queueing::{DualQueue, JudgedLate};
 use incastle_units::{Serializer, Time};
 
 use super::Backlog;
@@ -14,6 +15,7 @@ use crate::network::Packet;
 pub(super) enum ScheduledQueue {
     General(GeneralQueue),
     Fair(FairQueue),
+    Dual(DualQueue<Packet>),
 }
 
 impl ScheduledQueue {
@@ -21,7 +23,7 @@ impl ScheduledQueue {
     pub(super) fn busy_until(&self) -> Option<Time> {
         match self {
             Self::General(queue) => Some(queue.busy_until()),
-            Self::Fair(_) => None,
+            Self::Fair(_) | Self::Dual(_) => None,
         }
     }
 
@@ -30,6 +32,7 @@ impl ScheduledQueue {
         match self {
             Self::General(queue) => queue.idle_since(),
             Self::Fair(queue) => queue.idle_since(),
+            Self::Dual(queue) => queue.idle_since(),
         }
     }
 
@@ -37,6 +40,7 @@ impl ScheduledQueue {
         match self {
             Self::General(queue) => queue.backlog(),
             Self::Fair(queue) => queue.backlog(),
+            Self::Dual(queue) => Backlog::of_dual(queue),
         }
     }
 
@@ -45,6 +49,7 @@ impl ScheduledQueue {
         match self {
             Self::General(queue) => queue.backlog(),
             Self::Fair(queue) => queue.in_front_of(packet),
+            Self::Dual(queue) => Backlog::of_dual(queue),
         }
     }
 
@@ -58,6 +63,7 @@ impl ScheduledQueue {
         match self {
             Self::General(queue) => queue.push(ready, packet, line),
             Self::Fair(queue) => queue.push(ready, packet, line),
+            Self::Dual(queue) => queue.push(ready, packet, line),
         }
     }
 
@@ -66,7 +72,24 @@ impl ScheduledQueue {
         match self {
             Self::General(queue) => queue.depart(now, line),
             Self::Fair(queue) => queue.depart(now, line),
+            Self::Dual(queue) => {
+                let (packet, next) = queue.depart(now, line)?;
+                Some(Sent { packet, next })
+            }
         }
+    }
+
+    /// Takes the next packet that was judged when it was taken out of its queue.
+    pub(super) fn take_judged(&mut self) -> Option<JudgedLate<Packet>> {
+        match self {
+            Self::General(_) | Self::Fair(_) => None,
+            Self::Dual(queue) => queue.take_judged(),
+        }
+    }
+
+    /// Whether there is one.
+    pub(super) fn has_judged(&self) -> bool {
+        matches!(self, Self::Dual(queue) if queue.has_judged())
     }
 
     /// The line has another rate; returns the moved departure.
@@ -74,6 +97,7 @@ impl ScheduledQueue {
         match self {
             Self::General(queue) => queue.change_rate(now, line),
             Self::Fair(queue) => queue.change_rate(now, line),
+            Self::Dual(queue) => queue.change_rate(now, line),
         }
     }
 
@@ -82,6 +106,7 @@ impl ScheduledQueue {
         match self {
             Self::General(queue) => queue.cut(now),
             Self::Fair(queue) => queue.cut(now),
+            Self::Dual(queue) => queue.cut(now),
         }
     }
 
@@ -90,6 +115,7 @@ impl ScheduledQueue {
         match self {
             Self::General(queue) => Box::new(queue.stored()),
             Self::Fair(queue) => Box::new(queue.stored()),
+            Self::Dual(queue) => Box::new(queue.stored()),
         }
     }
 }

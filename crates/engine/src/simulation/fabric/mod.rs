@@ -99,6 +99,7 @@ impl<P: Probe> Fabric<P> {
         let Some(mut wakes) = departed else {
             return;
         };
+        self.count_judged(at);
         if self.network.ports[at.index()].is_cut() {
             self.post(at);
             wakes.arrival = None;
@@ -179,6 +180,18 @@ impl<P: Probe> Fabric<P> {
         };
         self.trace_judged(arriving.as_ref(), verdict, at, packet);
         self.judged(verdict, at, packet);
+        self.count_judged(at);
+    }
+
+    /// Counts the packets that a port has judged when they were taken out of their queue.
+    fn count_judged(&mut self, at: PortIndex) {
+        while let Some(Judged { verdict, packet }) = self.network.take_judged(at, self.clock.now())
+        {
+            if matches!(verdict, Verdict::Drop(_)) {
+                self.trace_dropped(verdict, at, &packet);
+            }
+            self.judged(verdict, at, &packet);
+        }
     }
 
     /// Sends a host's packet on the slow path and counts its verdict.

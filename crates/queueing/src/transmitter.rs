@@ -3,46 +3,66 @@
 //! When the rate of the line changes, a packet whose first bit has left keeps its departure. One that begins later (a
 //! host's jitter) gets a new departure, and the event of its former one is outdated.
 
-use incastle_units::{Serializer, Time};
+use incastle_units::{Bytes, Ecn, Serializer, Time};
 
-use crate::network::Packet;
+/// A packet, as far as queues and lines look.
+pub trait Queued {
+    /// Its size on the wire.
+    fn size(&self) -> Bytes;
+
+    /// Its ECN field.
+    fn ecn(&self) -> Ecn;
+
+    /// Sets CE.
+    fn mark(&mut self);
+}
 
 /// A packet being sent.
 #[derive(Debug, Clone, Copy)]
-struct Sending {
+struct Sending<T> {
     begins: Time,
     departs: Time,
-    packet: Packet,
+    packet: T,
 }
 
 /// The transmitter.
-#[derive(Debug, Default)]
-pub(super) struct Transmitter {
-    sending: Option<Sending>,
+#[derive(Debug)]
+pub struct Transmitter<T> {
+    sending: Option<Sending<T>>,
     /// The departure of the last packet.
     idle_since: Time,
     /// Outdated departure events in the event queue.
     outdated: u32,
 }
 
-impl Transmitter {
+impl<T> Default for Transmitter<T> {
+    fn default() -> Self {
+        Self {
+            sending: None,
+            idle_since: Time::ZERO,
+            outdated: 0,
+        }
+    }
+}
+
+impl<T: Queued> Transmitter<T> {
     /// The instant since which the line is idle; meaningless while it is busy.
-    pub(super) const fn idle_since(&self) -> Time {
+    pub const fn idle_since(&self) -> Time {
         self.idle_since
     }
 
     /// The packet being sent.
-    pub(super) fn packet(&self) -> Option<&Packet> {
+    pub fn packet(&self) -> Option<&T> {
         self.sending.as_ref().map(|sending| &sending.packet)
     }
 
     /// Its departure.
-    pub(super) fn departs(&self) -> Option<Time> {
-        self.sending.map(|sending| sending.departs)
+    pub fn departs(&self) -> Option<Time> {
+        self.sending.as_ref().map(|sending| sending.departs)
     }
 
     /// Begins to send on the idle line; returns the departure.
-    pub(super) fn begin(&mut self, begins: Time, packet: Packet, line: &mut Serializer) -> Time {
+    pub fn begin(&mut self, begins: Time, packet: T, line: &mut Serializer) -> Time {
         assert!(self.sending.is_none(), "a line sends one packet at a time");
         let departs = begins + line.span(packet.size());
         self.sending = Some(Sending {
@@ -54,7 +74,7 @@ impl Transmitter {
     }
 
     /// A departure event has come: returns the packet sent, or none if the event is outdated.
-    pub(super) fn finish(&mut self, now: Time) -> Option<Packet> {
+    pub fn finish(&mut self, now: Time) -> Option<T> {
         if self.departs() != Some(now) {
             assert!(
                 self.outdated > 0,
@@ -68,7 +88,7 @@ impl Transmitter {
     }
 
     /// The line fails: returns the packet being sent, whose departure event is outdated.
-    pub(super) fn cut(&mut self, now: Time) -> Option<Packet> {
+    pub fn cut(&mut self, now: Time) -> Option<T> {
         let sending = self.sending.take()?;
         self.idle_since = now;
         self.outdated += 1;
@@ -76,7 +96,7 @@ impl Transmitter {
     }
 
     /// `line` has another rate from now on; returns the new departure of a packet that has not begun.
-    pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
+    pub fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
         let sending = self.sending.as_mut()?;
         if sending.begins <= now {
             return None;
