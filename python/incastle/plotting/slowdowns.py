@@ -104,6 +104,7 @@ def _name_grid(
             axes.set_ylim(low, high)
             axes.label_outer()
     figure.supylabel(SLOWDOWN)
+    figure.align_ylabels([row[0] for row in grid])
 
 
 @dataclass(frozen=True)
