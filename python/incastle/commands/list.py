@@ -24,6 +24,7 @@ class Listing(StrEnum):
     """The lists of `incastle list`."""
 
     ALGORITHMS = "algorithms"
+    PRESETS = "presets"
     QUEUES = "queues"
     SAMPLING = "sampling"
     TOPOLOGIES = "topologies"

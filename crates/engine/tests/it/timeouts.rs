@@ -37,6 +37,8 @@ fn incast<P: Probe>(kind: PortKind, recovery: Recovery, bytes: u64, probe: P) ->
     for from in 0..SENDERS {
         let mut bulk = Bulk::new((from, SENDERS), Time::ZERO, bytes, Algo::NewReno);
         bulk.config.recovery = recovery;
+        bulk.config.tail_loss_probe = recovery == Recovery::RackTlp;
+        bulk.config.prr = recovery == Recovery::RackTlp;
         bulk.config.initial_window = Bytes::new(2 * 1460);
         simulation.add_application(Box::new(bulk));
     }
@@ -72,7 +74,12 @@ fn places(timeout: &Timeout, losses: &[Loss]) -> Vec<u64> {
 fn every_timeout_has_its_loss() {
     for kind in [PortKind::Fast, PortKind::General] {
         let mut seen = [0; 4];
-        for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
+        for recovery in [
+            Recovery::Reno,
+            Recovery::NewReno,
+            Recovery::Sack,
+            Recovery::RackTlp,
+        ] {
             for bytes in [256_000, 32_000, 4_000] {
                 let simulation = incast(kind, recovery, bytes, recorder(with_timeouts()));
                 let reported = &simulation.probe().timeouts;
@@ -110,18 +117,27 @@ fn check(timeout: &Timeout, losses: &[Loss], recovery: Recovery, bytes: u64) {
             let outstanding = (report.max - report.una).div_ceil(1460);
             // Without SACK the rest may have arrived before the recovery ended.
             assert!(
-                distinct.len() as u64 == outstanding || recovery != Recovery::Sack,
+                distinct.len() as u64 == outstanding || !recovery.uses_sack(),
                 "{timeout:?}"
             );
         }
         TimeoutKind::LastPacket => assert_eq!(report.max, bytes),
         TimeoutKind::FewDuplicates => {
-            assert!(
-                report.dup_acks > 0 || recovery == Recovery::Sack,
-                "{timeout:?}"
-            );
+            assert!(report.dup_acks > 0 || recovery.uses_sack(), "{timeout:?}");
         }
     }
+}
+
+#[test]
+fn detection_by_time_has_fewer_timeouts() {
+    let timeouts = |recovery| {
+        let simulation = incast(PortKind::Fast, recovery, 256_000, NoProbe);
+        let flows = (0..SENDERS).map(FlowIndex::from_index);
+        let counted = flows.map(|flow| simulation.flow(flow).initiator.tcp.timeouts);
+        counted.sum::<u64>()
+    };
+    let [sack, rack] = [Recovery::Sack, Recovery::RackTlp].map(timeouts);
+    assert!(2 * rack < sack, "{rack} of {sack}");
 }
 
 #[test]

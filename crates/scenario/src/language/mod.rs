@@ -12,6 +12,7 @@ pub mod flows;
 pub mod limits;
 pub mod measure;
 pub mod network;
+pub mod preset;
 pub mod qcn;
 pub mod ratio;
 pub(crate) mod root;

@@ -13,6 +13,7 @@ use incastle_units::{Amount, Bytes, Packets, Span};
 use crate::grammar::declare::{NoKeys, choice, table, word_or, words};
 use crate::grammar::range::{above, at_least, between, fraction, proper_fraction, within_a_day};
 use crate::language::custom::Custom;
+use crate::language::preset::Preset;
 
 /// Payload bytes of a full segment, unless a scenario sets another.
 fn default_mss() -> Bytes {
@@ -27,20 +28,22 @@ fn segments(bytes: Bytes) -> Amount {
 table! {
     /// TCP. Sizes in packets mean segments of `mss`.
     pub struct Tcp {
+        /// The set of defaults of the keys below; a key that is written has its value under each of them.
+        value preset: Preset = Preset::Ns2;
         /// The sender's congestion control.
         flat congestion: Congestion;
         /// Application bytes of a full segment; 40 bytes of headers come on top.
         value mss: Bytes = default_mss(), in between(Bytes::new(1), Bytes::new(65_000));
         /// The loss recovery.
-        value recovery: tcp::Recovery = default_recovery(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`";
+        value recovery: tcp::Recovery = preset.recovery(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`; `\"rack-tlp\"` under `preset = \"linux\"` and `\"rfc\"`";
         /// Tail loss probes (RFC 8985, section 7). They need `recovery = "rack-tlp"`, as the next three do.
         value tail_loss_probe: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
         /// Reports of segments that arrived twice (RFC 2883). They widen RACK's window for reordering, and undo needless recoveries.
         value dsack: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
         /// Proportional rate reduction in recovery (RFC 9937).
-        value prr: bool = tcp::Config::default().prr;
+        value prr: bool = preset.is_recent() && is_rack(recovery), shown "false; true under `preset = \"linux\"` and `\"rfc\"` with `recovery = \"rack-tlp\"`";
         /// Detection of spurious timeouts, which are then undone (RFC 5682).
-        value f_rto: bool = tcp::Config::default().f_rto;
+        value f_rto: bool = preset.is_recent() && is_rack(recovery), shown "false; true under `preset = \"linux\"` and `\"rfc\"` with `recovery = \"rack-tlp\"`";
         /// The use of ECN.
         value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp, dt-cwa and prague, else `\"off\"`";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
@@ -50,7 +53,7 @@ table! {
         /// Whether ACKs with ECE grow the window.
         value grow_on_ece: bool = NewRenoConfig::new(default_mss()).grow_on_ece;
         /// The end of slow start.
-        value slow_start: SlowStart = SlowStart::Standard;
+        value slow_start: SlowStart = preset.slow_start(congestion.as_ref()), shown "`\"standard\"`; `\"hystart\"` under cubic with `preset = \"linux\"`; `\"hystart++\"` under new-reno, reno and cubic with `preset = \"rfc\"`";
         /// One ACK grows the window in slow start by at most this number of segments (L of RFC 3465 and 9406).
         value abc_limit: u32 = default_abc_limit(slow_start), shown "8 under `slow_start = \"hystart++\"`, else 2", in at_least(1);
         /// Whether segments leave at a rate of the window per round-trip time, as with Linux's internal pacing, unless the control has a rate of its own.
@@ -70,13 +73,13 @@ table! {
         /// The three-way handshake; without it connections begin established.
         value handshake: bool = tcp::Config::default().handshake;
         /// The least retransmission timeout.
-        value min_rto: Span = tcp::RtoConfig::default().min, in within_a_day();
+        value min_rto: Span = preset.min_rto(), shown "`\"200 ms\"`; `\"1 s\"` under `preset = \"rfc\"`", in within_a_day();
         /// The granularity of the retransmission timer.
         value rto_granularity: Span = tcp::RtoConfig::default().granularity, in within_a_day();
         /// The retransmission timeout before the first round-trip sample.
         value initial_rto: Span = tcp::RtoConfig::default().initial, in within_a_day();
         /// The greatest retransmission timeout.
-        value max_rto: Span = tcp::RtoConfig::default().max, in within_a_day();
+        value max_rto: Span = preset.max_rto(), shown "`\"60 s\"`; `\"120 s\"` under `preset = \"linux\"`", in within_a_day();
         /// Draws each timeout from 1 to 1.5 times its value (Vasudevan 2009).
         value randomized_rto: bool = tcp::RtoConfig::default().randomized;
         /// Round-trip times by timestamps; otherwise by Karn's rule.
@@ -84,7 +87,7 @@ table! {
         /// One ACK for this number of segments; 1 turns delayed ACKs off.
         value delayed_ack_count: u32 = tcp::Config::default().delayed_ack_count, in at_least(1);
         /// The longest delay of an ACK.
-        value delayed_ack_timeout: Span = tcp::Config::default().delayed_ack_timeout, in within_a_day();
+        value delayed_ack_timeout: Span = preset.delayed_ack_timeout(), shown "`\"40 ms\"`; `\"500 ms\"` under `preset = \"rfc\"`", in within_a_day();
         /// New segments on the first two duplicate ACKs (RFC 3042).
         value limited_transmit: bool = tcp::Config::default().limited_transmit;
         /// Slow start after idleness (RFC 5681, section 4.1).
@@ -295,21 +298,6 @@ fn default_abc_limit(slow_start: SlowStart) -> u32 {
     match slow_start {
         SlowStart::Standard | SlowStart::Hystart => NewRenoConfig::new(default_mss()).abc_limit,
         SlowStart::HystartPlusPlus => 8,
-    }
-}
-
-fn default_recovery(congestion: Option<&Congestion>) -> tcp::Recovery {
-    match congestion {
-        Some(Congestion::Reno(_)) => tcp::Recovery::Reno,
-        None | Some(Congestion::NewReno(_)) => tcp::Recovery::NewReno,
-        Some(
-            Congestion::Cubic(_)
-            | Congestion::Dctcp(_)
-            | Congestion::D2tcp(_)
-            | Congestion::DtCwa(_)
-            | Congestion::Prague(_)
-            | Congestion::Custom(_),
-        ) => tcp::Recovery::Sack,
     }
 }
 

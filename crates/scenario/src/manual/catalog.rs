@@ -8,6 +8,7 @@ use crate::grammar::reader::Table;
 use crate::language::elsewhere::{Elsewhere, TOGETHER, TRANSPORTS, VARIANTS};
 use crate::language::flows::Group;
 use crate::language::network::Network;
+use crate::language::preset::Preset;
 use crate::language::qcn::Variant;
 use crate::language::sizes::named;
 use crate::language::switch::Switch;
@@ -17,7 +18,7 @@ use crate::language::transport::Transport;
 /// One list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CatalogList {
-    /// Its name: "algorithms", "queues", "sampling", "topologies", "transports",
+    /// Its name: "algorithms", "presets", "queues", "sampling", "topologies", "transports",
     /// "workloads", "sizes".
     pub name: &'static str,
     /// The choices.
@@ -39,6 +40,7 @@ pub fn catalog() -> Vec<CatalogList> {
     algorithms.extend(set_elsewhere());
     let lists = [
         ("algorithms", algorithms),
+        ("presets", presets()),
         ("queues", choice_of(&Switch::description(), "kind")),
         ("sampling", sampling_rules()),
         ("topologies", choice_of(&Network::description(), "topology")),
@@ -69,6 +71,20 @@ fn set_elsewhere() -> Vec<CatalogEntry> {
     let variants = VARIANTS.iter().zip(&variants);
     let variants = variants.map(|(one, (_, about))| entry(one, about));
     together.chain(transports).chain(variants).collect()
+}
+
+/// TCP's sets of defaults.
+fn presets() -> Vec<CatalogEntry> {
+    let presets = Preset::entries().into_iter();
+    presets
+        .map(|(name, about)| CatalogEntry {
+            name,
+            description: format!(
+                "{}; [transport] preset = \"{name}\"",
+                about.trim_end_matches('.')
+            ),
+        })
+        .collect()
 }
 
 /// The sampling of QCN's congestion points.

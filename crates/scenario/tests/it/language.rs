@@ -272,7 +272,7 @@ fn the_schema_is_json_and_knows_every_choice() {
         "https://json-schema.org/draft/2020-12/schema"
     );
     let transport = &schema["properties"]["transport"]["properties"];
-    assert_eq!(transport["min_rto"]["default"], "200 ms");
+    assert_eq!(transport["initial_rto"]["default"], "1 s");
     assert_eq!(transport["g"]["exclusiveMinimum"], 0.0);
     let congestion = transport["congestion"]["enum"].as_array().unwrap();
     let algorithms = &catalog()[0];

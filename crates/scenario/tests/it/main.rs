@@ -7,5 +7,6 @@ mod diagnostics;
 mod fuzz;
 mod language;
 mod load;
+mod presets;
 mod sizes;
 mod transfers;
