@@ -50,6 +50,10 @@ pub enum DropCause {
     NotEcnCapable,
     /// The link behind the port is down, or no route is left to the packet's destination.
     LinkDown = 5,
+    /// The packet was lost on the wire behind the port.
+    LostOnWire = 7,
+    /// The packet was corrupted on the wire behind the port, and its receiver discards it.
+    Corrupted = 8,
 }
 
 /// The verdict on an arrival. It grows with the disciplines: QCN's congestion point adds "notify

@@ -50,6 +50,12 @@ pub enum Purpose {
     Sampling = 9,
     /// The periods of a reaction point.
     RateLimiter = 10,
+    /// The packets that a link loses.
+    Loss = 11,
+    /// The packets that a link corrupts.
+    Corruption = 12,
+    /// The random delay of packets on a link.
+    Delay = 13,
 }
 
 /// The generator of one substream.

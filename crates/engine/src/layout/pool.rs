@@ -193,6 +193,40 @@ impl Row {
         first
     }
 
+    /// Inserts a packet behind another one, which arrives no later.
+    pub(crate) fn insert<P: Linked>(
+        &mut self,
+        before: Slot,
+        slot: Slot,
+        arrives: Time,
+        pool: &mut Pool<P>,
+    ) {
+        if before == self.last {
+            self.push(slot, arrives, pool);
+            return;
+        }
+        let former = pool.at_mut(before);
+        let (behind, next) = (former.packet.behind(), former.arrives);
+        former.packet.set_behind(slot);
+        former.arrives = arrives;
+        let inserted = pool.at_mut(slot);
+        inserted.packet.set_behind(behind);
+        inserted.arrives = next;
+    }
+
+    /// Puts a packet before all others, which arrive no earlier.
+    pub(crate) fn push_front<P: Linked>(&mut self, slot: Slot, arrives: Time, pool: &mut Pool<P>) {
+        if self.first == Slot::NONE {
+            self.push(slot, arrives, pool);
+            return;
+        }
+        let inserted = pool.at_mut(slot);
+        inserted.packet.set_behind(self.first);
+        inserted.arrives = self.arrives;
+        self.first = slot;
+        self.arrives = arrives;
+    }
+
     /// Takes the first packet out of the row; it keeps its slot.
     #[inline(always)]
     pub(crate) fn pop<P: Linked>(&mut self, pool: &Pool<P>) -> Option<Front> {

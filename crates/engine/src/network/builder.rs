@@ -9,9 +9,9 @@ use incastle_units::{Rate, Span};
 
 use crate::core::{HostIndex, Node, PortIndex, Purpose, Source, SwitchIndex, substream};
 use crate::network::{
-    Ecmp, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage, Pool, Port,
-    RateChange, RateSchedule, Routes, RoutesConfig, Sampler, SharedMemory, Switch, Unreachable,
-    edges,
+    Degradation, Ecmp, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage, Pool,
+    Port, RateChange, RateSchedule, Routes, RoutesConfig, Sampler, SharedMemory, Switch,
+    Unreachable, Wire, edges,
 };
 
 /// The parameters of a switch.
@@ -56,6 +56,9 @@ pub struct LinkConfig {
     /// Outages of this direction, in order of time. A port with outages has departure events, also where its kind is
     /// fast.
     pub failures: Vec<Outage>,
+    /// Periods in which this direction is degraded, in order of time. A degraded port has departure events, also where its
+    /// kind is fast.
+    pub degradations: Vec<Degradation>,
 }
 
 impl LinkConfig {
@@ -70,7 +73,13 @@ impl LinkConfig {
             congestion_point: None,
             schedule: Vec::new(),
             failures: Vec::new(),
+            degradations: Vec::new(),
         }
+    }
+
+    /// Whether a fast port serves.
+    fn is_steady(&self) -> bool {
+        self.schedule.is_empty() && self.failures.is_empty() && self.degradations.is_empty()
     }
 }
 
@@ -103,6 +112,7 @@ pub struct NetworkBuilder {
     owners: Vec<Node>,
     schedules: BTreeMap<PortIndex, RateSchedule>,
     failures: BTreeMap<PortIndex, Vec<Outage>>,
+    wires: BTreeMap<PortIndex, Wire>,
     convergence: Span,
 }
 
@@ -118,6 +128,7 @@ impl NetworkBuilder {
             owners: Vec::new(),
             schedules: BTreeMap::new(),
             failures: BTreeMap::new(),
+            wires: BTreeMap::new(),
             convergence: Span::ZERO,
         }
     }
@@ -158,6 +169,7 @@ impl NetworkBuilder {
             u64::from(index.0),
             Purpose::Marking,
         );
+        let steady = config.is_steady();
         let gate = Gate::new(config.buffer, config.marker, rng);
         let mut port = Port::new(index, to, config.rate, config.delay, gate);
         port = match config.kind {
@@ -169,7 +181,7 @@ impl NetworkBuilder {
                 self.check_lanes(from);
                 port.fair(config)
             }
-            PortKind::Fast if config.schedule.is_empty() && config.failures.is_empty() => port,
+            PortKind::Fast if steady => port,
             PortKind::Fast | PortKind::General => port.general(),
         };
         if !config.schedule.is_empty() {
@@ -178,6 +190,10 @@ impl NetworkBuilder {
         }
         if !config.failures.is_empty() {
             self.failures.insert(index, config.failures);
+        }
+        if !config.degradations.is_empty() {
+            let wire = Wire::new(self.seed, index, config.degradations);
+            self.wires.insert(index, wire);
         }
         if let Node::Switch(switch) = from {
             port.observed = true;
@@ -243,6 +259,7 @@ impl NetworkBuilder {
             owners: self.owners,
             schedules: self.schedules,
             failures: Failures::new(&self.failures, self.convergence),
+            wires: self.wires,
             routes,
             captured: Vec::new(),
             pool: Pool::default(),

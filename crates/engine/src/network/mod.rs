@@ -11,6 +11,7 @@ mod port;
 mod rate_schedule;
 mod route;
 mod view;
+mod wire;
 
 pub use builder::{BuildError, LinkConfig, NetworkBuilder, PortKind, SwitchConfig};
 
@@ -20,15 +21,19 @@ pub use limiter::ReactionPointSettings;
 pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters};
 pub use rate_schedule::RateChange;
 pub use route::Ecmp;
+pub use wire::{Degradation, GilbertElliott, Jitter, JitterDistribution, Loss, WireCounters};
 
 pub(crate) use extras::Extras;
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
 pub(crate) use packet::{Body, Identity, InFlight, Marks, Packet, Pool};
-pub(crate) use port::{Backlog, Departed, FastPath, Gate, Offer, Offered, Port, Sampler, Wakes};
+pub(crate) use port::{
+    Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, Port, Sampler, Wakes,
+};
 pub(crate) use rate_schedule::RateSchedule;
 pub(crate) use route::{Edge, Routes, RoutesConfig, Unreachable};
+pub(crate) use wire::{Fate, Inserted, Wire};
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -40,7 +45,7 @@ use crate::core::{
     Digest, EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
 };
 use crate::layout::Slot;
-use crate::probe::{Probe, QueueSeen};
+use crate::probe::{Probe, QueueSeen, Transit};
 
 /// A switch.
 pub(crate) struct Switch {
@@ -131,6 +136,8 @@ pub struct Network {
     /// By port whose rate changes.
     pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
     pub(crate) failures: Failures,
+    /// By port whose link is degraded at times.
+    pub(crate) wires: BTreeMap<PortIndex, Wire>,
     pub(crate) routes: Routes,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
@@ -184,6 +191,21 @@ impl Network {
     /// The one-way delay of a port's link.
     pub fn delay(&self, port: PortIndex) -> Span {
         self.ports[port.index()].delay()
+    }
+
+    /// The packets that a port's link has lost on the wire.
+    pub fn wire_counters(&self, port: PortIndex) -> WireCounters {
+        let wire = self.wires.get(&port);
+        wire.map(Wire::counters).unwrap_or_default()
+    }
+
+    /// The time of a packet from a port to the next hop without queueing, as the link is at `now`.
+    pub(crate) fn transit(&self, port: PortIndex, packet: &Packet, now: Time) -> Transit {
+        let mut transit = self.ports[port.index()].transit(packet);
+        if let Some(wire) = self.wires.get(&port) {
+            transit.propagation += wire.extra_delay(now);
+        }
+        transit
     }
 
     /// The counters of a port.
@@ -437,18 +459,19 @@ impl Network {
         at: PortIndex,
         now: Time,
         probe: &mut P,
-    ) -> Option<Wakes> {
-        let port = &mut self.ports[at.index()];
-        let Departed { slot, wakes } = port.depart(now, &mut self.pool, probe)?;
-        let packet = &self.pool.at(slot).packet;
-        let size = packet.size();
+    ) -> Option<Departed> {
+        let sent = self.ports[at.index()].depart(now, probe)?;
         if self.captured.get(at.index()) == Some(&true) {
-            probe.sent(at, now, packet.sent(&self.extras));
+            probe.sent(at, now, sent.packet.sent(&self.extras));
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
-            self.release(switch, size);
+            self.release(switch, sent.packet.size());
         }
-        Some(wakes)
+        let (port, pool) = (&mut self.ports[at.index()], &mut self.pool);
+        Some(match self.wires.get_mut(&at) {
+            None => port.carry(&sent, now, pool),
+            Some(wire) => port.carry_degraded(&sent, now, pool, wire),
+        })
     }
 
     /// Bytes have left the memory of a switch.

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use incastle_units::{Span, Time};
 
-use super::{Messages, Partitioning, Release};
+use super::{Crossing, Messages, Partitioning, Release};
 use crate::core::{FlowIndex, Node, PortIndex, Side};
 use crate::flow::FlowHosts;
-use crate::network::{Extras, InFlight};
+use crate::network::Extras;
 
 /// The progress of a logical process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -102,9 +102,9 @@ impl LogicalProcess {
     }
 
     /// Sends a packet on a link into the partition of a node.
-    pub(crate) fn post(&mut self, to: Node, port: PortIndex, flight: InFlight, extras: &Extras) {
+    pub(crate) fn post(&mut self, to: Node, crossing: Crossing, extras: &Extras) {
         let to = self.partitioning.of(to);
-        self.outboxes[to].post(port, flight, extras);
+        self.outboxes[to].post(crossing, extras);
     }
 
     /// The link of a port here has failed: its packets that have not arrived are lost.

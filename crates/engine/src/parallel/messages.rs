@@ -9,7 +9,7 @@ use crate::network::{Extras, InFlight};
 /// The messages from one partition to another.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Packets; those of a port in the order of their arrivals. Their extras are in `extras`.
+    /// Packets; those of a port in the order in which they left it. Their extras are in `extras`.
     pub(crate) packets: Vec<Crossing>,
     pub(crate) extras: Extras,
     pub(crate) released: Vec<Release>,
@@ -21,6 +21,8 @@ pub(crate) struct Crossing {
     /// The port that sent it.
     pub(crate) port: PortIndex,
     pub(crate) flight: InFlight,
+    /// When it left that port.
+    pub(crate) left: Time,
 }
 
 /// The release of a flow.
@@ -32,9 +34,9 @@ pub(crate) struct Release {
 
 impl Messages {
     /// Adds a copy of a packet, with its extras.
-    pub(crate) fn post(&mut self, port: PortIndex, mut flight: InFlight, from: &Extras) {
-        flight.packet.copy_extra(from, &mut self.extras);
-        self.packets.push(Crossing { port, flight });
+    pub(crate) fn post(&mut self, mut crossing: Crossing, from: &Extras) {
+        crossing.flight.packet.copy_extra(from, &mut self.extras);
+        self.packets.push(crossing);
     }
 
     /// Takes back the packets of a port that have not arrived by `now`: its link has failed.

@@ -136,6 +136,11 @@ impl Network {
                 (own.gate, own.sampler) = (port.gate, port.sampler);
             }
         }
+        for (port, wire) in other.wires {
+            if has(self.owners[port.index()]) {
+                self.wires.insert(port, wire);
+            }
+        }
         for (index, switch) in other.switches.into_iter().enumerate() {
             if has(Node::Switch(crate::core::SwitchIndex::from_index(index))) {
                 self.switches[index] = switch;

@@ -18,6 +18,10 @@ pub struct Totals {
     pub marks: u64,
     /// Those of the drops that failed links caused.
     pub failure_drops: u64,
+    /// Those of the drops that were packets lost on the wire.
+    pub lost_on_wire: u64,
+    /// Those of the drops that were packets corrupted on the wire.
+    pub corrupted: u64,
     /// Congestion notifications sent by switches.
     pub cnms_sent: u64,
     /// Those of them that reached a host.
@@ -36,6 +40,8 @@ impl Totals {
             Verdict::Drop(cause) => {
                 self.drops += 1;
                 self.failure_drops += u64::from(cause == DropCause::LinkDown);
+                self.lost_on_wire += u64::from(cause == DropCause::LostOnWire);
+                self.corrupted += u64::from(cause == DropCause::Corrupted);
             }
         }
     }
@@ -49,6 +55,8 @@ impl Totals {
             drops: self.drops + other.drops,
             marks: self.marks + other.marks,
             failure_drops: self.failure_drops + other.failure_drops,
+            lost_on_wire: self.lost_on_wire + other.lost_on_wire,
+            corrupted: self.corrupted + other.corrupted,
             cnms_sent: self.cnms_sent + other.cnms_sent,
             cnms_received: self.cnms_received + other.cnms_received,
             cnms_dropped: self.cnms_dropped + other.cnms_dropped,

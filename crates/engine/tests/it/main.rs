@@ -7,6 +7,7 @@ mod coalescing;
 mod common;
 mod d2tcp;
 mod dctcp_theory;
+mod degraded_links;
 mod dt_cwa;
 mod event_counts;
 mod failures;

@@ -2,12 +2,13 @@
 //! any order of progress.
 //!
 //! Random: networks with every kind of port, marker, memory, path choice, jitter, coalescing, congestion
-//! notification, failures and changing rates. Transfers free their endpoints in the end, and have timeouts so
+//! notification, failures, losses, delays that reorder and changing rates. Transfers free their endpoints in the end, and have timeouts so
 //! short that segments are repeated needlessly.
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
+use crate::common::degradations;
 use crate::common::shapes::{Shape, ecmps, shapes};
 use crate::common::{Algo, Datagrams, Gap, MSS, marking_threshold, tcp_config};
 use incastle_cases::cases;
@@ -19,8 +20,9 @@ use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, TransportSpec, UdtStart,
 };
 use incastle_engine::network::{
-    ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo, LinkConfig,
-    Network, NetworkBuilder, Outage, PortKind, RateChange, ReactionPointSettings, SwitchConfig,
+    ClassifyBy, Coalescing, Degradation, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo,
+    LinkConfig, Network, NetworkBuilder, Outage, PortKind, RateChange, ReactionPointSettings,
+    SwitchConfig,
 };
 use incastle_engine::parallel::{Messages, PartitionError, Partitioning};
 use incastle_engine::probe::NoProbe;
@@ -53,6 +55,8 @@ struct Net {
     failures: Vec<Vec<(u64, u64)>>,
     /// By link between switches: when it slows down to a third.
     slower: Vec<Option<u64>>,
+    /// By link between switches.
+    degraded: Vec<Vec<Degradation>>,
     seed: u64,
 }
 
@@ -107,6 +111,7 @@ impl Net {
                 LinkConfig {
                     failures: failures.collect(),
                     schedule: schedule.into_iter().map(slower).collect(),
+                    degradations: self.degraded[number].clone(),
                     ..self.port(from, SLOW, self.delays[number])
                 }
             };
@@ -184,6 +189,7 @@ fn nets() -> impl Strategy<Value = Net> {
     let events = (
         prop::collection::vec(failures, most),
         prop::collection::vec(prop::option::weighted(0.1, 1..20_000_u64), most),
+        prop::collection::vec(degradations(), most),
     );
     let switches = (
         queue,
@@ -196,7 +202,7 @@ fn nets() -> impl Strategy<Value = Net> {
     let hosts = (0..4_u64, coalescing, 0..100_u64);
     let delays = prop::collection::vec(1..12_u64, most);
     (shapes(2..10, 2..10), delays, switches, hosts, events).prop_map(
-        |(shape, delays, switches, hosts, (failures, slower))| {
+        |(shape, delays, switches, hosts, (failures, slower, degraded))| {
             let (queue, kind, limit, shared, ecmp, notified) = switches;
             let (jitter, coalescing, seed) = hosts;
             Net {
@@ -212,6 +218,7 @@ fn nets() -> impl Strategy<Value = Net> {
                 notified,
                 failures,
                 slower,
+                degraded,
                 seed,
             }
         },
@@ -413,7 +420,10 @@ fn results(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     assert_eq!(format!("{flows:?}"), format!("{known:?}"));
     let ports: Vec<_> = network
         .ports()
-        .map(|port| (network.counters(port), network.cnms(port)))
+        .map(|port| {
+            let wire = network.wire_counters(port);
+            (network.counters(port), wire, network.cnms(port))
+        })
         .collect();
     let stored: Vec<_> = (0..network.switch_count())
         .map(|switch| network.max_stored(incastle_engine::core::SwitchIndex::from_index(switch)))

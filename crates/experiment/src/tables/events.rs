@@ -168,6 +168,8 @@ const fn of_drop(cause: DropCause) -> &'static str {
         DropCause::Early => "early",
         DropCause::NotEcnCapable => "not-ecn-capable",
         DropCause::LinkDown => "link-down",
+        DropCause::LostOnWire => "lost-on-wire",
+        DropCause::Corrupted => "corrupted",
     }
 }
 

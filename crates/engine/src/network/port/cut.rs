@@ -4,6 +4,7 @@
 use incastle_units::Time;
 
 use super::Port;
+use crate::core::PortIndex;
 use crate::layout::Slot;
 use crate::network::{InFlight, Packet, Pool};
 use crate::probe::Probe;
@@ -65,6 +66,11 @@ impl Port {
         }
         let first = self.row.pop(pool)?;
         Some(pool.take(first.slot))
+    }
+
+    /// Another packet is the first on the link.
+    pub(super) fn forget_next_hop(&mut self) {
+        self.cached_next_hop = PortIndex::NONE;
     }
 
     /// The packets in a queue with departure events; those of other queues are on the link already.

@@ -1,6 +1,6 @@
 //! Arguments and results of a port: offers, verdicts, backlogs, the events that follow.
 
-use incastle_queueing::{DualQueue, PortBuffer, Verdict};
+use incastle_queueing::{DropCause, DualQueue, PortBuffer, Verdict};
 use incastle_units::{Bytes, Packets, Time};
 
 use crate::layout::Slot;
@@ -111,8 +111,21 @@ pub(crate) struct Arrived {
 
 /// A packet that has left its port, and the events that follow.
 pub(crate) struct Departed {
-    pub(crate) slot: Slot,
+    pub(crate) onward: Onward,
     pub(crate) wakes: Wakes,
+}
+
+/// Where a packet is that has left its port.
+pub(crate) enum Onward {
+    /// On the link, until this instant. If it has overtaken the first packet there, that one's arrival is not the
+    /// first any more.
+    OnLink {
+        slot: Slot,
+        arrives: Time,
+        overtaken: Option<Time>,
+    },
+    /// Lost on the wire.
+    Lost(Packet, DropCause),
 }
 
 /// Bytes that have left a shared memory, and the next departure.
@@ -122,9 +135,9 @@ pub(crate) struct Freed {
 }
 
 /// A packet that a queue with departure events has sent, and the departure of the next.
-pub(super) struct Sent {
-    pub(super) packet: Packet,
-    pub(super) next: Option<Time>,
+pub(crate) struct Sent {
+    pub(crate) packet: Packet,
+    pub(crate) next: Option<Time>,
 }
 
 /// The packets that are lost with a link.

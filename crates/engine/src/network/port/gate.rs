@@ -258,6 +258,12 @@ impl Gate {
         self.mix(now, LOST, packet);
     }
 
+    /// Counts a packet that is lost on the wire, which it has occupied.
+    pub(crate) fn lose_on_wire(&mut self, now: Time, cause: DropCause, packet: &Packet) {
+        self.dropped += 1;
+        self.mix(now, dropped(cause), packet);
+    }
+
     /// Counts a stored packet that is lost with the link.
     pub(crate) fn lose_stored(&mut self, now: Time, packet: &Packet) {
         self.accepted_bytes -= u64::from(packet.size);
@@ -280,7 +286,7 @@ impl Gate {
             }
             Verdict::Drop(cause) => {
                 self.dropped += 1;
-                2 + cause as u64
+                dropped(cause)
             }
         };
         if code < 2 {
@@ -338,6 +344,11 @@ impl Gate {
         }
         verdict
     }
+}
+
+/// The digest code of a dropped packet.
+const fn dropped(cause: DropCause) -> u64 {
+    2 + cause as u64
 }
 
 #[cfg(test)]

@@ -4,9 +4,10 @@
 //! line's rate and propagates for the link's delay. Two kinds of FIFO queue give the same results where both
 //! apply. The fast one computes each departure on arrival and needs no event for it. The general one has an event
 //! for each departure and allows a rate that changes. The fair queue has departure events too, and selects a flow
-//! at each. Leaves out: bit errors, preemption.
+//! at each. Leaves out: preemption.
 
 mod cut;
+mod degraded;
 mod exchange;
 mod fair;
 mod fast;
@@ -26,7 +27,7 @@ use crate::network::{Packet, Pool};
 use crate::probe::{Probe, Transit};
 
 pub(crate) use exchange::{
-    Arrived, Backlog, Cut, Departed, FastPath, Freed, Offer, Offered, Wakes,
+    Arrived, Backlog, Cut, Departed, FastPath, Freed, Offer, Offered, Onward, Sent, Wakes,
 };
 pub use fair::{ClassifyBy, FairConfig, FairDrop};
 pub(crate) use gate::Gate;
@@ -405,28 +406,37 @@ impl Port {
         }
     }
 
-    /// A queue with departure events has sent its packet, which is on the link now. Nothing where the event is
-    /// outdated.
-    pub(crate) fn depart<P: Probe>(
-        &mut self,
-        now: Time,
-        pool: &mut Pool,
-        probe: &mut P,
-    ) -> Option<Departed> {
+    /// A queue with departure events has sent its packet. Nothing where the event is outdated.
+    #[inline(always)]
+    pub(crate) fn depart<P: Probe>(&mut self, now: Time, probe: &mut P) -> Option<Sent> {
         let Some(queue) = &mut self.scheduled else {
             unreachable!("only scheduled queues have departure events")
         };
         let sent = queue.depart(now, &mut self.line)?;
-        let departure = sent.next;
-        if self.observed && (departure.is_some() || queue.has_judged()) {
+        if self.observed && (sent.next.is_some() || queue.has_judged()) {
             let waiting = queue.backlog().waiting_packets;
             probe.queue_changed(self.index, now, waiting);
         }
+        Some(sent)
+    }
+
+    /// A packet that has left the port is on the link now.
+    #[inline(always)]
+    pub(crate) fn carry(&mut self, sent: &Sent, now: Time, pool: &mut Pool) -> Departed {
         let arrives = now + self.delay;
         let slot = pool.put(sent.packet);
-        let arrival = self.row.push(slot, arrives, pool).then_some(arrives);
-        let wakes = Wakes { arrival, departure };
-        Some(Departed { slot, wakes })
+        let first = self.row.push(slot, arrives, pool);
+        Departed {
+            onward: Onward::OnLink {
+                slot,
+                arrives,
+                overtaken: None,
+            },
+            wakes: Wakes {
+                arrival: first.then_some(arrives),
+                departure: sent.next,
+            },
+        }
     }
 
     /// The link fails: all packets inside are lost, and none passes until it recovers.

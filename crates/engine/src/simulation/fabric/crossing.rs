@@ -3,9 +3,12 @@
 use incastle_queueing::Verdict;
 
 use super::Fabric;
-use crate::core::{Event, FlowIndex, Kind, Node, PortIndex, Side};
+use incastle_units::Time;
+
+use crate::core::{Event, EventQueue, FlowIndex, Kind, Node, PortIndex, Side};
 use crate::flow::FlowHosts;
-use crate::network::{Offer, Offered, Packet, enter};
+use crate::layout::Slot;
+use crate::network::{InFlight, Inserted, Network, Offer, Offered, Packet, enter};
 use crate::parallel::{Crossing, LogicalProcess, Messages};
 use crate::probe::Probe;
 
@@ -32,20 +35,20 @@ impl<P: Probe> Fabric<P> {
         let extras = &mut messages.extras;
         let process = self.process.as_mut();
         let process = process.expect("only a logical process receives messages");
-        for Crossing { port, mut flight } in messages.packets.drain(..) {
+        for Crossing {
+            port,
+            mut flight,
+            left,
+        } in messages.packets.drain(..)
+        {
             // The sender has not reached the failure yet, and will count the loss.
-            let left = flight.arrives - self.network.delay(port);
             if process.has_failed_since(port, left) {
                 flight.packet.forget_extra(extras);
                 continue;
             }
             flight.packet.move_extra(extras, &mut self.network.extras);
-            let pool = &mut self.network.pool;
-            if self.network.ports[port.index()].take_over(&flight, pool) {
-                self.clock
-                    .events
-                    .push(Event::new(flight.arrives, Kind::Arrival, port.0));
-            }
+            let Inserted { arrival, overtaken } = self.network.take_over(port, &flight, left);
+            update_arrival(&mut self.clock.events, port, overtaken, arrival);
         }
         process.learn_releases(messages.released.drain(..));
     }
@@ -74,21 +77,32 @@ impl<P: Probe> Fabric<P> {
         // The arrival is an event of the other partition.
         wakes.arrival = None;
         enter(&mut self.clock.events, at, wakes);
-        if self.network.ports[at.index()].is_fast() {
-            self.post(at);
+        let port = &self.network.ports[at.index()];
+        if port.is_fast() {
+            let slot = port.last();
+            self.post(at, slot, self.network.pool.at(slot).arrives);
         }
         verdict
     }
 
-    /// Posts the last packet on a link to the partition that the link leads into.
-    pub(super) fn post(&mut self, at: PortIndex) {
-        let port = &self.network.ports[at.index()];
-        let flight = *self.network.pool.at(port.last());
-        let to = port.to;
-        let extras = &self.network.extras;
+    /// Posts a packet on a link to the partition that the link leads into.
+    pub(super) fn post(&mut self, at: PortIndex, slot: Slot, arrives: Time) {
+        let network = &self.network;
+        let port = &network.ports[at.index()];
+        let packet = network.pool.at(slot).packet;
+        let left = if port.is_fast() {
+            arrives - port.delay()
+        } else {
+            self.clock.now()
+        };
+        let crossing = Crossing {
+            port: at,
+            flight: InFlight { arrives, packet },
+            left,
+        };
         let process = self.process.as_mut();
         let process = process.expect("only logical processes have cut links");
-        process.post(to, at, flight, extras);
+        process.post(port.to, crossing, &network.extras);
     }
 
     /// Removes from a link into another partition the packets that have arrived there.
@@ -115,21 +129,53 @@ impl<P: Probe> Fabric<P> {
         }
         self.process().note_failure(at, now);
         let network = &mut self.network;
-        let port = &mut network.ports[at.index()];
-        let before = port.first_arrival();
-        while let Some(packet) = port.forget_arrival(now, &mut network.pool) {
+        let before = network.ports[at.index()].first_arrival();
+        for packet in network.forget_left(at, now) {
             packet.forget_extra(&mut network.extras);
         }
-        let after = port.first_arrival();
+        let after = network.ports[at.index()].first_arrival();
         if before != after {
-            let arrival = |first| Event::new(first, Kind::Arrival, at.0);
-            if let Some(first) = before {
-                self.clock.events.remove(arrival(first));
-            }
-            if let Some(first) = after {
-                self.clock.events.push(arrival(first));
-            }
+            update_arrival(&mut self.clock.events, at, before, after);
         }
         false
+    }
+}
+
+/// Replaces the event of the first arrival on a link.
+pub(super) fn update_arrival(
+    events: &mut EventQueue,
+    at: PortIndex,
+    before: Option<Time>,
+    after: Option<Time>,
+) {
+    let arrival = |first| Event::new(first, Kind::Arrival, at.0);
+    if let Some(first) = before {
+        events.remove(arrival(first));
+    }
+    if let Some(first) = after {
+        events.push(arrival(first));
+    }
+}
+
+impl Network {
+    /// In the receiving partition: a packet is on a link.
+    fn take_over(&mut self, at: PortIndex, flight: &InFlight, left: Time) -> Inserted {
+        let (port, pool) = (&mut self.ports[at.index()], &mut self.pool);
+        match self.wires.get_mut(&at) {
+            Some(wire) => port.take_over_degraded(flight, left, pool, wire),
+            None => Inserted {
+                arrival: port.take_over(flight, pool).then_some(flight.arrives),
+                overtaken: None,
+            },
+        }
+    }
+
+    /// In the receiving partition: takes the packets off a failed link that had left the port by `now`.
+    fn forget_left(&mut self, at: PortIndex, now: Time) -> Vec<Packet> {
+        let (port, pool) = (&mut self.ports[at.index()], &mut self.pool);
+        match self.wires.get_mut(&at) {
+            Some(wire) => port.forget_left(now, pool, wire),
+            None => std::iter::from_fn(|| port.forget_arrival(now, pool)).collect(),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! Links that fail and recover, and the packets that they lose.
+//! Links that fail and recover or lose packets at random, and the packets that they lose.
 
 use incastle_queueing::{DropCause, Verdict};
 
@@ -73,16 +73,24 @@ impl<P: Probe> Fabric<P> {
         }
         for packet in cut.stored.iter().chain(&cut.on_the_wire) {
             packet.forget_extra(&mut self.network.extras);
-            self.lose(at, packet);
+            self.lose(at, LOST, packet);
         }
+    }
+
+    /// A packet is lost on the wire.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn lose_on_wire(&mut self, at: PortIndex, cause: DropCause, packet: &Packet) {
+        packet.forget_extra(&mut self.network.extras);
+        self.lose(at, Verdict::Drop(cause), packet);
     }
 
     /// A packet is lost at a port. Out of line: `judged` is expanded on every packet's path.
     #[cold]
     #[inline(never)]
-    fn lose(&mut self, at: PortIndex, packet: &Packet) {
-        self.trace_dropped(LOST, at, packet);
-        self.judged(LOST, at, packet);
+    fn lose(&mut self, at: PortIndex, verdict: Verdict, packet: &Packet) {
+        self.trace_dropped(verdict, at, packet);
+        self.judged(verdict, at, packet);
     }
 
     /// Drops a packet that has no path left, at the port of its former path.
@@ -93,6 +101,6 @@ impl<P: Probe> Fabric<P> {
         let gate = &mut self.network.ports[before.index()].gate;
         gate.refuse(self.clock.now(), packet);
         packet.forget_extra(&mut self.network.extras);
-        self.lose(before, packet);
+        self.lose(before, LOST, packet);
     }
 }

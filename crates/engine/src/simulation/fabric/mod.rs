@@ -11,11 +11,12 @@ mod tracing;
 use incastle_queueing::{DropCause, Verdict};
 use incastle_units::Bytes;
 
+use self::crossing::update_arrival;
 use super::totals::Totals;
 use crate::core::{Clock, Event, HostIndex, Kind, Node, PortIndex, SwitchIndex};
 use crate::flow::{FlowAccount, LostDatagram};
 use crate::layout::Slot;
-use crate::network::{Body, FastPath, Judged, Network, Offer, Packet, enter};
+use crate::network::{Body, Departed, FastPath, Judged, Network, Offer, Onward, Packet, enter};
 use crate::parallel::LogicalProcess;
 use crate::probe::Probe;
 
@@ -96,13 +97,26 @@ impl<P: Probe> Fabric<P> {
     /// A port with departure events has sent a packet.
     pub(super) fn depart(&mut self, at: PortIndex) {
         let departed = self.network.depart(at, self.clock.now(), &mut self.probe);
-        let Some(mut wakes) = departed else {
+        let Some(Departed { onward, mut wakes }) = departed else {
             return;
         };
         self.count_judged(at);
+        let (slot, arrives, overtaken) = match onward {
+            Onward::OnLink {
+                slot,
+                arrives,
+                overtaken,
+            } => (slot, arrives, overtaken),
+            Onward::Lost(packet, cause) => {
+                enter(&mut self.clock.events, at, wakes);
+                return self.lose_on_wire(at, cause, &packet);
+            }
+        };
         if self.network.ports[at.index()].is_cut() {
-            self.post(at);
+            self.post(at, slot, arrives);
             wakes.arrival = None;
+        } else if overtaken.is_some() {
+            update_arrival(&mut self.clock.events, at, overtaken, None);
         }
         enter(&mut self.clock.events, at, wakes);
     }

@@ -81,7 +81,7 @@ impl<P: Probe> Fabric<P> {
             port: at,
             verdict,
             queue,
-            transit: self.network.ports[at.index()].transit(packet),
+            transit: self.network.transit(at, packet, self.clock.now()),
         };
         self.probe.traced(tag.endpoint, self.clock.now(), &judged);
     }

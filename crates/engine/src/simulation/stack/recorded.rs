@@ -75,7 +75,7 @@ impl<P: Probe> HostStack<P> {
             content: packet.content(&network.extras),
             repeated: endpoint.transport.retransmissions() > retransmissions,
             port,
-            transit: network.ports[port.index()].transit(packet),
+            transit: network.transit(port, packet, self.fabric.clock.now()),
         };
         self.fabric.trace_endpoint(index, &sent);
     }

@@ -1,8 +1,11 @@
 //! Small networks and applications that the tests share.
 #![allow(dead_code, reason = "each test file uses its part")]
 
+mod degraded;
 pub(crate) mod sawtooth;
 pub(crate) mod shapes;
+
+pub(crate) use degraded::degradations;
 
 use std::sync::Arc;
 

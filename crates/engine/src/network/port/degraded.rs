@@ -1,0 +1,85 @@
+//! A port whose link is degraded: it has departure events, and the fate of each packet is drawn when it has left.
+
+use incastle_units::Time;
+
+use super::Port;
+use super::exchange::{Departed, Onward, Sent, Wakes};
+use crate::layout::Slot;
+use crate::network::{Fate, InFlight, Inserted, Packet, Pool, Wire};
+
+impl Port {
+    /// A packet has left the port: it is on the wire now, or lost.
+    #[inline(never)]
+    pub(crate) fn carry_degraded(
+        &mut self,
+        sent: &Sent,
+        now: Time,
+        pool: &mut Pool,
+        wire: &mut Wire,
+    ) -> Departed {
+        let mut wakes = Wakes {
+            arrival: None,
+            departure: sent.next,
+        };
+        let (at, overtakes) = match wire.fate(now, self.delay, sent.packet.size) {
+            Fate::Arrives { at, overtakes } => (at, overtakes),
+            Fate::Lost(cause) => {
+                self.gate.lose_on_wire(now, cause, &sent.packet);
+                let onward = Onward::Lost(sent.packet, cause);
+                return Departed { onward, wakes };
+            }
+        };
+        let arrives = if overtakes {
+            at
+        } else {
+            at.max(self.last_arrival(pool).unwrap_or(at))
+        };
+        let slot = pool.put(sent.packet);
+        let inserted = self.insert(slot, [now, arrives], pool, wire);
+        wakes.arrival = inserted.arrival;
+        let onward = Onward::OnLink {
+            slot,
+            arrives,
+            overtaken: inserted.overtaken,
+        };
+        Departed { onward, wakes }
+    }
+
+    /// The arrival of the last packet on the link.
+    fn last_arrival(&self, pool: &Pool) -> Option<Time> {
+        self.row.first_arrival()?;
+        Some(pool.at(self.row.last()).arrives)
+    }
+
+    /// Puts a packet on the link, which left the port at the first instant and arrives at the second one.
+    fn insert(&mut self, slot: Slot, at: [Time; 2], pool: &mut Pool, wire: &mut Wire) -> Inserted {
+        let inserted = wire.carry(&mut self.row, slot, at, pool);
+        if inserted.overtaken.is_some() {
+            self.forget_next_hop();
+        }
+        inserted
+    }
+
+    /// In the receiving partition: a packet is on the link, which left the port at this instant.
+    pub(crate) fn take_over_degraded(
+        &mut self,
+        flight: &InFlight,
+        left: Time,
+        pool: &mut Pool,
+        wire: &mut Wire,
+    ) -> Inserted {
+        let slot = pool.put(flight.packet);
+        self.insert(slot, [left, flight.arrives], pool, wire)
+    }
+
+    /// In the receiving partition: the packets that had left the port by `now` are lost.
+    pub(crate) fn forget_left(
+        &mut self,
+        now: Time,
+        pool: &mut Pool,
+        wire: &mut Wire,
+    ) -> Vec<Packet> {
+        self.forget_next_hop();
+        wire.remove_left(&mut self.row, now, pool)
+    }
+}
