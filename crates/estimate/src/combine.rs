@@ -217,8 +217,8 @@ fn links(whole: &Whole<'_>, clusters: &Clusters) -> Table {
 
 /// A link's name: that of its first port.
 pub(super) fn link_name(layout: &Layout, link: usize) -> String {
-    let (a, b) = layout.links[link].ends;
-    layout.port_name(a, b)
+    let link = &layout.links[link];
+    layout.port_name(link.ends.0, link)
 }
 
 fn names<T: ToString>(all: impl Iterator<Item = T>) -> Vec<Arc<str>> {

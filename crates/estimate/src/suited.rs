@@ -45,6 +45,13 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
             "give each link one rate, or use `incastle run`",
         );
     }
+    if let Some((label, _)) = root.network.degraded.first() {
+        return refuse(
+            &format!("network.degraded.{label}"),
+            "an estimate supports no degraded links",
+            "leave the entry out, or use `incastle run`",
+        );
+    }
     let mut switches = root.switches.iter();
     if root.switch.qcn.is_some() || switches.any(|(_, group)| group.switch.qcn.is_some()) {
         return refuse(

@@ -177,22 +177,20 @@ struct File {
 
 impl<'a> Files<'a> {
     fn new(capture: &Capture, network: &'a Network) -> Self {
-        let mut links: BTreeMap<[Node; 2], usize> = BTreeMap::new();
+        let mut links: BTreeMap<usize, usize> = BTreeMap::new();
         let mut names = BTreeSet::new();
         let mut files = Vec::new();
         let mut places = BTreeMap::new();
         for port in captured_ports(capture, network) {
-            let (from, to) = (network.owner(port), network.next_hop(port));
-            let place = *links
-                .entry([from.min(to), from.max(to)])
-                .or_insert_with(|| {
-                    files.push(File {
-                        name: unused(&network.port_name(port), &mut names),
-                        content: Pcapng::new(APPLICATION, capture.snaplen.count() as u32),
-                        hosts: BTreeSet::new(),
-                    });
-                    files.len() - 1
+            // The two ports of a link follow each other.
+            let place = *links.entry(port.index() / 2).or_insert_with(|| {
+                files.push(File {
+                    name: unused(&network.port_name(port), &mut names),
+                    content: Pcapng::new(APPLICATION, capture.snaplen.count() as u32),
+                    hosts: BTreeSet::new(),
                 });
+                files.len() - 1
+            });
             let rate = network.rate(port);
             let content = &mut files[place].content;
             let interface = content.interface(&network.port_name(port), rate);

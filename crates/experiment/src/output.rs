@@ -86,6 +86,10 @@ pub struct Totals {
     pub drops: u64,
     /// Those of them that failed links caused.
     pub failure_drops: u64,
+    /// Those of them that degraded links lost.
+    pub lost_on_wire: u64,
+    /// Those of them that degraded links corrupted.
+    pub corrupted: u64,
     /// Packets marked.
     pub marks: u64,
     /// Congestion notifications sent by switches.
@@ -133,6 +137,8 @@ impl Totals {
             ("delivered_bytes", Total::Count(self.delivered_bytes)),
             ("drops", Total::Count(self.drops)),
             ("failure_drops", Total::Count(self.failure_drops)),
+            ("lost_on_wire", Total::Count(self.lost_on_wire)),
+            ("corrupted", Total::Count(self.corrupted)),
             ("marks", Total::Count(self.marks)),
             ("cnms", Total::Count(self.cnms)),
             ("send_buffer_drops", Total::Count(self.send_buffer_drops)),

@@ -9,7 +9,9 @@ use incastle_scenario::topology::layout::{End, Link};
 /// The shortest gap that counts: two full packets on the slowest access link.
 pub(super) fn shortest(scenario: &Scenario) -> Span {
     let two = Bytes::new(2 * full_size(scenario));
-    let rate = access_links(scenario).map(|(_, link)| slowest(link)).min();
+    let rate = access_links(scenario)
+        .map(|(_, link)| slowest(link, scenario))
+        .min();
     rate.map_or(Span::from_us(100), |rate| rate.span_of(two))
 }
 
@@ -33,9 +35,12 @@ fn access_links(scenario: &Scenario) -> impl Iterator<Item = (usize, &Link)> {
 }
 
 /// The minimum rate that a link ever has.
-fn slowest(link: &Link) -> Rate {
+fn slowest(link: &Link, scenario: &Scenario) -> Rate {
+    let entries = &scenario.tables().network.degraded;
+    let degraded = link.degraded.iter();
+    let degraded = degraded.filter_map(|by| entries[by.entry].1.rate);
     let later = link.schedule.iter().map(|(_, rate)| *rate);
-    later.fold(link.rate, Rate::min)
+    later.chain(degraded).fold(link.rate, Rate::min)
 }
 
 /// The largest full packet of all flows on the wire.

@@ -32,6 +32,8 @@ pub(crate) fn totals(record: &Record<'_>) -> Totals {
         events: counted.events,
         drops: counted.drops,
         failure_drops: counted.failure_drops,
+        lost_on_wire: counted.lost_on_wire,
+        corrupted: counted.corrupted,
         marks: counted.marks,
         cnms: counted.cnms_sent,
         flows: flows.len() as u64,

@@ -42,6 +42,8 @@ TOTALS = (
     *(
         "drops",
         "failure_drops",
+        "lost_on_wire",
+        "corrupted",
         "marks",
         "cnms",
         "send_buffer_drops",

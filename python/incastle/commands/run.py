@@ -280,8 +280,15 @@ def _headline(outcome: Result) -> str:
     simulated, wall = float(outcome.totals["simulated_s"]), outcome.wall_s
     hops = outcome.totals.get("packet_hops", 0) / wall if wall > 0 else 0.0
     state = ", [yellow]interrupted[/]" if outcome.interrupted else ""
-    lost = int(outcome.totals.get("failure_drops", 0))
-    failed = f"\n[yellow]{lost:,} packets lost on failed links[/]" if lost else ""
+    losses = {
+        "failure_drops": "lost on failed links",
+        "lost_on_wire": "lost on the wire of degraded links",
+        "corrupted": "corrupted on degraded links",
+    }
+    counts = {words: int(outcome.totals.get(name, 0)) for name, words in losses.items()}
+    failed = "".join(
+        f"\n[yellow]{count:,} packets {words}[/]" for words, count in counts.items() if count
+    )
     return (
         f"[bold]{escape(outcome.name)}[/]  seed {outcome.seed}  digest {outcome.digest}{state}\n"
         f"{si(simulated, 's')} simulated in {si(wall, 's')}, {hops / 1e6:.3g} million packet-hops/s"

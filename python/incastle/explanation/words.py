@@ -16,6 +16,8 @@ CAUSES = {
     "early": "dropped early by the queue discipline",
     "not-ecn-capable": "above the marking threshold, and not ECN-capable",
     "link-down": "the link was down",
+    "lost-on-wire": "lost on the wire",
+    "corrupted": "corrupted on the wire",
 }
 
 
@@ -60,6 +62,8 @@ def memory(event: Event) -> str:
 
 def drop(event: Event) -> str:
     """Describe the place and cause of a drop."""
+    if event.cause in {"lost-on-wire", "corrupted"}:
+        return f"{CAUSES[event.cause]} of {event.port}"
     where = f"dropped at {event.port}"
     if event.cause == "link-down":
         return f"{where}: {CAUSES[event.cause]}"

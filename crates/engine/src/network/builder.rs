@@ -56,6 +56,8 @@ pub struct LinkConfig {
     /// Outages of this direction, in order of time. A port with outages has departure events, also where its kind is
     /// fast.
     pub failures: Vec<Outage>,
+    /// The number of links between the same nodes that stand before it, which the port's name has.
+    pub earlier: u32,
     /// Periods in which this direction is degraded, in order of time. A degraded port has departure events, also where its
     /// kind is fast.
     pub degradations: Vec<Degradation>,
@@ -73,6 +75,7 @@ impl LinkConfig {
             congestion_point: None,
             schedule: Vec::new(),
             failures: Vec::new(),
+            earlier: 0,
             degradations: Vec::new(),
         }
     }
@@ -113,6 +116,7 @@ pub struct NetworkBuilder {
     schedules: BTreeMap<PortIndex, RateSchedule>,
     failures: BTreeMap<PortIndex, Vec<Outage>>,
     wires: BTreeMap<PortIndex, Wire>,
+    earlier: BTreeMap<PortIndex, u32>,
     convergence: Span,
 }
 
@@ -129,6 +133,7 @@ impl NetworkBuilder {
             schedules: BTreeMap::new(),
             failures: BTreeMap::new(),
             wires: BTreeMap::new(),
+            earlier: BTreeMap::new(),
             convergence: Span::ZERO,
         }
     }
@@ -190,6 +195,9 @@ impl NetworkBuilder {
         }
         if !config.failures.is_empty() {
             self.failures.insert(index, config.failures);
+        }
+        if config.earlier > 0 {
+            self.earlier.insert(index, config.earlier);
         }
         if !config.degradations.is_empty() {
             let wire = Wire::new(self.seed, index, config.degradations);
@@ -260,6 +268,7 @@ impl NetworkBuilder {
             schedules: self.schedules,
             failures: Failures::new(&self.failures, self.convergence),
             wires: self.wires,
+            earlier: self.earlier,
             routes,
             captured: Vec::new(),
             pool: Pool::default(),

@@ -138,6 +138,8 @@ pub struct Network {
     pub(crate) failures: Failures,
     /// By port whose link is degraded at times.
     pub(crate) wires: BTreeMap<PortIndex, Wire>,
+    /// By port of a parallel link: the number of links between its nodes that stand before it.
+    pub(crate) earlier: BTreeMap<PortIndex, u32>,
     pub(crate) routes: Routes,
     pub(crate) host_names: Vec<String>,
     pub(crate) switch_names: Vec<String>,
@@ -177,10 +179,14 @@ impl Network {
         }
     }
 
-    /// A port's name, such as "switch->receiver".
+    /// A port's name, such as "switch->receiver", or "left->right#2" at a second link.
     pub fn port_name(&self, port: PortIndex) -> String {
         let (from, to) = (self.owner(port), self.next_hop(port));
-        format!("{}->{}", self.node_name(from), self.node_name(to))
+        let name = format!("{}->{}", self.node_name(from), self.node_name(to));
+        match self.earlier.get(&port) {
+            None => name,
+            Some(earlier) => format!("{name}#{}", earlier + 1),
+        }
     }
 
     /// The line rate of a port; the present one where it changes.

@@ -13,6 +13,7 @@ mod event_counts;
 mod failures;
 mod fair_queueing;
 mod long_flows;
+mod loss_laws;
 mod paced;
 mod parallel;
 mod qcn;

@@ -124,6 +124,7 @@ impl PathCopy {
             link.ends = (place(link.ends.0), place(link.ends.1));
             link.schedule = Vec::new();
             link.failures = Vec::new();
+            link.degraded = Vec::new();
             link
         });
         let names = [hosts.from, hosts.to].map(|host| whole.hosts[host].clone());

@@ -163,7 +163,16 @@ impl<'a> Record<'a> {
         assert_eq!(marks, counted.marks, "every mark is one port's");
         let cnms = of_ports(Network::cnms);
         assert_eq!(cnms, counted.cnms_sent, "every CNM is one port's");
-        assert!(counted.failure_drops <= dropped);
+        let lost = of_ports(|network, port| network.wire_counters(port).lost);
+        let corrupted = of_ports(|network, port| network.wire_counters(port).corrupted);
+        assert!(
+            counted.failure_drops + lost + corrupted <= dropped,
+            "a packet is lost once"
+        );
+        assert!(
+            counted.lost_on_wire <= lost && counted.corrupted <= corrupted,
+            "every packet lost on the wire is one link's"
+        );
         assert!(
             counted.data_packets <= counted.packet_hops,
             "data that a host received crossed a link"

@@ -7,6 +7,7 @@ use incastle_engine::probe::HOST_BIN;
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use super::columns::{real, sampled, table, text, whole};
+use crate::network::rates;
 use crate::output::{Column, Table};
 use crate::record::{Interval, Record};
 
@@ -61,6 +62,7 @@ pub(super) fn links(record: &Record<'_>) -> Table {
         );
     }
     let counters = |port: &PortIndex| record.network.counters(*port);
+    let wire = |port: &PortIndex| record.network.wire_counters(*port);
     let queue = |port: &PortIndex| record.recorder.queue(*port);
     let is_switch = |port: &PortIndex| matches!(record.network.owner(*port), Node::Switch(_));
     let mean = |port: &PortIndex| {
@@ -99,6 +101,8 @@ pub(super) fn links(record: &Record<'_>) -> Table {
             ),
             ("bytes", whole(&rows, |port| counters(port).accepted_bytes)),
             ("drops", whole(&rows, |port| counters(port).dropped)),
+            ("lost_on_wire", whole(&rows, |port| wire(port).lost)),
+            ("corrupted", whole(&rows, |port| wire(port).corrupted)),
             ("marks", whole(&rows, |port| counters(port).marked)),
             ("cnms", whole(&rows, |port| record.network.cnms(*port))),
             (
@@ -134,11 +138,18 @@ fn capacity(record: &Record<'_>, port: PortIndex) -> f64 {
     assert_eq!(record.network.ports().count(), 2 * links.len());
     let link = &links[port.index() / 2];
     let Interval { from, to } = record.interval;
-    let mut rates: Vec<(Time, Rate)> = vec![(Time::ZERO, link.rate)];
+    let node = if port.index().is_multiple_of(2) {
+        link.ends.0
+    } else {
+        link.ends.1
+    };
+    let of_link = rates(node, link, &record.scenario.tables().network);
+    let mut rates: Vec<(Time, Rate)> = vec![(Time::ZERO, of_link.initial)];
     rates.extend(
-        link.schedule
+        of_link
+            .changes
             .iter()
-            .map(|&(at, rate)| (Time::ZERO + at, rate)),
+            .map(|change| (change.at, change.rate)),
     );
     let ends = rates.iter().skip(1).map(|(at, _)| *at).chain([to]);
     let periods = rates.iter().zip(ends);

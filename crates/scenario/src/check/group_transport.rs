@@ -37,7 +37,7 @@ impl SilentPorts {
         let mut ports = passed.ports(layout).filter(silent);
         let first = ports
             .next()
-            .map(|(switch, to)| layout.port_name(End::Switch(switch), to));
+            .map(|(switch, to)| format!("{}->{}", layout.switches[switch], layout.name(to)));
         Self {
             count: (
                 usize::from(first.is_some()) + ports.count(),

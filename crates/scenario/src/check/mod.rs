@@ -1,6 +1,7 @@
 //! Checks of the relations between tables: names that exist, values that fit each other.
 
 pub(crate) mod controllers;
+mod degraded;
 mod dependences;
 mod failures;
 mod flows;
@@ -49,6 +50,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, Offere
         qcn::check(root, layout, cx);
         flows::check(root, layout, cx);
         failures::check(root, layout, cx);
+        degraded::check(root, cx);
         measure::check(root, layout, cx);
         lockstep::check(root, layout, cx);
         plausible::check(root, layout, cx);

@@ -155,7 +155,11 @@ impl Capture {
     /// The names of single ports, with `"a<->b"` taken apart; `"all"` as it stands.
     pub fn port_names(&self) -> BTreeSet<String> {
         let directions = |name: &String| match name.split_once("<->") {
-            Some((a, b)) => vec![format!("{a}->{b}"), format!("{b}->{a}")],
+            Some((a, b)) => {
+                // The number of a parallel link stands behind either name.
+                let (b, number) = b.split_at(b.find('#').unwrap_or(b.len()));
+                vec![format!("{a}->{b}{number}"), format!("{b}->{a}{number}")]
+            }
             None => vec![name.clone()],
         };
         self.ports.iter().flat_map(directions).collect()

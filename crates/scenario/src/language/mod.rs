@@ -6,6 +6,7 @@
 pub mod arrivals;
 pub mod collective;
 pub mod custom;
+pub mod degraded;
 pub mod dependence;
 pub(crate) mod elsewhere;
 pub mod flows;

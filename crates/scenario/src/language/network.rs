@@ -8,6 +8,7 @@ use crate::grammar::range::{Range, above_to, between};
 use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
+use crate::language::degraded::Degraded;
 use crate::language::ratio::Ratio;
 use crate::language::selection::Selection;
 use crate::text::context::Context;
@@ -26,7 +27,7 @@ pub(crate) fn rates() -> Range<Rate> {
 }
 
 /// Delays of links.
-fn delays() -> Range<Span> {
+pub(crate) fn delays() -> Range<Span> {
     between(Span::ZERO, Span::from_secs(1_000))
 }
 
@@ -59,6 +60,8 @@ table! {
         each links: LinkGroup;
         /// Links that fail, under labels of your own.
         each failures: Failure;
+        /// Links that are degraded, under labels of your own.
+        each degraded: Degraded;
     }
 }
 
@@ -210,6 +213,9 @@ table! {
         /// Later rates of both directions: `[{ at = "2 s", rate = "1 Gbit/s" }]`,
         /// in order of time. A packet in transmission at such an instant ends at the old rate.
         option schedule: Schedule;
+        /// In a graph: whether its links may be second ones between their nodes. Their ports are named like
+        /// `"left->right#2"`.
+        option parallel: bool;
     }
 }
 

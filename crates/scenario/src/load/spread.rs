@@ -104,11 +104,12 @@ impl<'a> Network<'a> {
 
     /// The name of a directed link, as that of the port at its beginning.
     pub(super) fn name(&self, number: usize) -> String {
-        let (first, second) = self.layout.links[number / 2].ends;
-        match number % 2 {
-            0 => self.layout.port_name(first, second),
-            _ => self.layout.port_name(second, first),
-        }
+        let link = &self.layout.links[number / 2];
+        let from = match number % 2 {
+            0 => link.ends.0,
+            _ => link.ends.1,
+        };
+        self.layout.port_name(from, link)
     }
 
     /// The shares of a demand on all links; absent where the network is too large for those between
@@ -300,12 +301,14 @@ mod tests {
         };
         let link = |ends: (End, End)| Link {
             ends,
+            earlier: 0,
             group: "",
             rate: Rate::from_bits_per_second(1_000_000_000),
             delay: Span::ZERO,
             mtu: Bytes::new(1500),
             schedule: Vec::new(),
             failures: Vec::new(),
+            degraded: Vec::new(),
         };
         let access = places.iter().enumerate();
         let access = access.map(|(host, &switch)| (End::Host(host), End::Switch(switch)));

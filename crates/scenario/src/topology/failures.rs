@@ -3,10 +3,7 @@
 use incastle_units::Span;
 
 use crate::language::network::Failure;
-use crate::language::selection::{Name, Selection};
 use crate::text::context::Context;
-use crate::text::node::quoted;
-use crate::topology::layout::End;
 use crate::topology::plan::Plan;
 
 /// Start and end.
@@ -24,76 +21,12 @@ impl Plan {
             return;
         }
         let key = format!("{path}.between");
-        for link in self.between(failure, &key, cx).unwrap_or_default() {
-            let link = &mut self.links[link];
+        let links = self.between(&failure.between, "a failure", &key, cx);
+        for chosen in links.unwrap_or_default() {
+            let link = &mut self.links[chosen.link];
             link.failures.push((failure.down, failure.up));
             link.failures = joined(std::mem::take(&mut link.failures));
         }
-    }
-
-    /// The links between two sets of nodes.
-    fn between(&self, failure: &Failure, key: &str, cx: &mut Context<'_>) -> Option<Vec<usize>> {
-        let [first, second] = failure.between.as_slice() else {
-            cx.error_at(key, "a failure needs `between` with two sets of nodes")
-                .help(format!("between = [{}]", self.some_link()));
-            return None;
-        };
-        let nodes: Vec<Name> = self.hosts.iter().chain(&self.switches).cloned().collect();
-        let mut members = |set: &Selection| set.resolve(&nodes, "hosts or switches", key, cx);
-        let (first, second) = (members(first)?, members(second)?);
-        let flags = |members: &[usize]| {
-            let mut flags = vec![false; nodes.len()];
-            for &member in members {
-                flags[member] = true;
-            }
-            flags
-        };
-        let (one, other) = (flags(&first), flags(&second));
-        let links = self.links.iter().enumerate().filter(|(_, link)| {
-            let (a, b) = (self.node(link.ends.0), self.node(link.ends.1));
-            one[a] && other[b] || one[b] && other[a]
-        });
-        let links: Vec<usize> = links.map(|(place, _)| place).collect();
-        if links.is_empty() {
-            self.report_no_link(&nodes, [first[0], second[0]], key, cx);
-            return None;
-        }
-        Some(links)
-    }
-
-    /// Hosts and switches in one row.
-    fn node(&self, end: End) -> usize {
-        match end {
-            End::Host(host) => host,
-            End::Switch(switch) => self.hosts.len() + switch,
-        }
-    }
-
-    fn report_no_link(
-        &self,
-        nodes: &[Name],
-        [first, second]: [usize; 2],
-        key: &str,
-        cx: &mut Context<'_>,
-    ) {
-        let neighbours = self.links.iter().filter_map(|link| {
-            let (near, far) = (self.node(link.ends.0), self.node(link.ends.1));
-            let other = if near == first { far } else { near };
-            (near == first || far == first).then(|| nodes[other].clone())
-        });
-        let [a, b] = [first, second].map(|node| quoted(&nodes[node].to_string()));
-        cx.error_at(key, format!("no link between {a} and {b}"))
-            .help(format!("{a} has links with {}", ranges(neighbours)));
-    }
-
-    /// The nodes of a link, as an example.
-    fn some_link(&self) -> String {
-        let last = self.links.last().map(|link| link.ends);
-        let name = |end| match end {
-            End::Host(host) => quoted(&self.hosts[host].to_string()),
-            End::Switch(switch) => quoted(&self.switches[switch].to_string()),
-        };
-        last.map_or_else(String::new, |(a, b)| format!("{}, {}", name(a), name(b)))
     }
 }
 
@@ -111,31 +44,6 @@ fn joined(mut periods: Vec<Period>) -> Vec<Period> {
         }
     }
     all
-}
-
-/// Names, with consecutive numbers as a range.
-fn ranges(names: impl Iterator<Item = Name>) -> String {
-    let mut ranges: Vec<(Name, Option<u32>)> = Vec::new();
-    for name in names {
-        match ranges.last_mut() {
-            Some((first, last))
-                if first.role == name.role
-                    && name.index.is_some()
-                    && last.map(|last| last + 1) == name.index =>
-            {
-                *last = name.index;
-            }
-            _ => {
-                let index = name.index;
-                ranges.push((name, index));
-            }
-        }
-    }
-    let words = ranges.iter().map(|(first, last)| match last {
-        Some(last) if first.index != Some(*last) => quoted(&format!("{first}..{last}")),
-        _ => quoted(&first.to_string()),
-    });
-    words.collect::<Vec<String>>().join(", ")
 }
 
 #[cfg(test)]

@@ -1,11 +1,25 @@
 //! A graph: declared hosts and switches, and links between sets of them.
 
+use std::collections::BTreeMap;
+
 use crate::language::network::{Graph, LinkGroup, Network};
 use crate::language::selection::Name;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::End;
 use crate::topology::plan::{Plan, most_links};
+
+/// By pair of nodes: the number of links between them, less one.
+type Linked = BTreeMap<[usize; 2], u32>;
+
+fn report_second(path: &str, pair: [&Name; 2], cx: &mut Context<'_>) {
+    let [a, b] = pair.map(|name| quoted(&name.to_string()));
+    cx.error_at(&format!("{path}.between"), format!("{a} and {b} have a link already"))
+        .help(format!(
+            "parallel = true makes a second one; [network.degraded.LABEL] with between = [{a}, {b}] makes the \
+             first one worse"
+        ));
+}
 
 impl Plan {
     pub(super) fn graph(
@@ -30,8 +44,10 @@ impl Plan {
             return None;
         }
         let mut right = true;
+        let mut linked = Linked::new();
         for (label, group) in &network.links {
-            right &= self.graph_links(label, group, &nodes, cx).is_some();
+            let made = self.graph_links(label, group, &nodes, &mut linked, cx);
+            right &= made.is_some();
         }
         // Without a link group that is wrong, hosts would seem to have none.
         (right && self.check_nics(cx)).then_some(())
@@ -42,6 +58,7 @@ impl Plan {
         label: &str,
         group: &LinkGroup,
         nodes: &[Name],
+        linked: &mut Linked,
         cx: &mut Context<'_>,
     ) -> Option<()> {
         let path = format!("network.links.{label}");
@@ -78,7 +95,13 @@ impl Plan {
                     cx.error_at(&between, format!("{} is linked with itself", quoted(&name)));
                     return None;
                 }
-                self.link_of(end(a), end(b), group);
+                let pair = linked.entry([a.min(b), a.max(b)]);
+                let earlier = *pair.and_modify(|links| *links += 1).or_insert(0);
+                if earlier > 0 && group.parallel != Some(true) {
+                    report_second(&path, [a, b].map(|node| &nodes[node]), cx);
+                    return None;
+                }
+                self.link_of(end(a), end(b), earlier, group);
             }
         }
         Some(())

@@ -36,6 +36,8 @@ pub enum End {
 pub struct Link {
     /// Its nodes.
     pub ends: (End, End),
+    /// The number of links between its nodes that stand before it: parallel links of a graph.
+    pub earlier: u32,
     /// The link group of the topology it belongs to.
     pub group: &'static str,
     /// The rate of either direction.
@@ -49,6 +51,17 @@ pub struct Link {
     /// The periods in which both directions are down: start and end, for good without an end. In
     /// order of time, each later than the one before.
     pub failures: Vec<(Span, Option<Span>)>,
+    /// The entries of `[network.degraded]` that degrade it, in order of time.
+    pub degraded: Vec<DegradedBy>,
+}
+
+/// An entry of `[network.degraded]` at a link.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct DegradedBy {
+    /// Its place among the entries.
+    pub entry: usize,
+    /// By direction, as of the link's nodes: whether it applies.
+    pub directions: [bool; 2],
 }
 
 impl Link {
@@ -165,9 +178,18 @@ impl Layout {
         (0..count).map(|node| root(&mut part, node)).collect()
     }
 
-    /// The name of the port of `from` towards `to`, as in result tables.
-    pub fn port_name(&self, from: End, to: End) -> String {
-        format!("{}->{}", self.name(from), self.name(to))
+    /// The name of a link's port at `from`, as in result tables.
+    pub fn port_name(&self, from: End, link: &Link) -> String {
+        let to = if from == link.ends.0 {
+            link.ends.1
+        } else {
+            link.ends.0
+        };
+        let name = format!("{}->{}", self.name(from), self.name(to));
+        match link.earlier {
+            0 => name,
+            earlier => format!("{name}#{}", earlier + 1),
+        }
     }
 
     /// The names of all ports of switches.
@@ -176,7 +198,7 @@ impl Layout {
             .directions()
             .filter(|(from, _)| matches!(from, End::Switch(_)));
         of_switches
-            .map(|(from, to)| self.port_name(from, to))
+            .map(|(from, link)| self.port_name(from, link))
             .collect()
     }
 
@@ -184,14 +206,14 @@ impl Layout {
     pub fn ports(&self) -> BTreeSet<String> {
         let directions = self.directions();
         directions
-            .map(|(from, to)| self.port_name(from, to))
+            .map(|(from, link)| self.port_name(from, link))
             .collect()
     }
 
-    /// Both directions of each link.
-    fn directions(&self) -> impl Iterator<Item = (End, End)> {
-        let ends = self.links.iter().map(|link| link.ends);
-        ends.flat_map(|(a, b)| [(a, b), (b, a)])
+    /// Both directions of each link, by the node that sends.
+    fn directions(&self) -> impl Iterator<Item = (End, &Link)> {
+        let links = self.links.iter();
+        links.flat_map(|link| [(link.ends.0, link), (link.ends.1, link)])
     }
 }
 

@@ -1,5 +1,7 @@
 //! Hosts, switches and links by name and by position, and the pairs of hosts of flows.
 
+mod between;
+mod degraded;
 mod fabric;
 mod failures;
 mod graph;

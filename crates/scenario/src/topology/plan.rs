@@ -57,6 +57,9 @@ pub(crate) fn layout(network: &Network, cx: &mut Context<'_>) -> Option<Layout> 
     for (label, failure) in &network.failures {
         plan.fail(label, failure, cx);
     }
+    for entry in 0..network.degraded.len() {
+        plan.degrade(network, entry, cx);
+    }
     Some(Layout::of(plan.hosts, plan.switches, plan.links))
 }
 
@@ -103,25 +106,36 @@ impl Plan {
     pub(super) fn link(&mut self, a: End, b: End, group: &'static str) {
         self.links.push(Link {
             ends: (a, b),
+            earlier: 0,
             group,
             rate: self.rate,
             delay: self.delay,
             mtu: self.mtu,
             schedule: Vec::new(),
             failures: Vec::new(),
+            degraded: Vec::new(),
         });
     }
 
     /// A link of a graph, with the parameters of its link group.
-    pub(super) fn link_of(&mut self, a: End, b: End, group: &LinkGroup) {
+    pub(super) fn link_of(&mut self, a: End, b: End, earlier: u32, group: &LinkGroup) {
         self.link(a, b, "");
         let link = self.links.last_mut().expect("a link was added just now");
+        link.earlier = earlier;
         set(link, group);
     }
 
     /// Changes the links of a link group.
     fn adjust(&mut self, label: &str, group: &LinkGroup, cx: &mut Context<'_>) {
         let path = format!("network.links.{label}");
+        if group.parallel.is_some() {
+            cx.error_at(
+                &format!("{path}.parallel"),
+                "`parallel` allows second links in a graph; this topology has its links already",
+            )
+            .help("`[network.degraded.LABEL]` makes links worse, for a time or for all of it");
+            return;
+        }
         if group.between.is_some() {
             cx.error_at(
                 &format!("{path}.between"),

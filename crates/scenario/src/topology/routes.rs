@@ -301,6 +301,7 @@ mod tests {
     fn layout(links: &[(usize, usize)]) -> Layout {
         let names = (0..SWITCHES).map(|switch| Name::parse(&format!("switch:{switch}")));
         let link = |&(a, b): &(usize, usize)| Link {
+            earlier: 0,
             ends: (End::Switch(a), End::Switch(b)),
             group: "links",
             rate: Rate::from_bits_per_second(1_000_000_000),
@@ -308,6 +309,7 @@ mod tests {
             mtu: Bytes::new(1500),
             schedule: Vec::new(),
             failures: Vec::new(),
+            degraded: Vec::new(),
         };
         let links = links.iter().map(link).collect();
         Layout::of(

@@ -1,10 +1,13 @@
 //! From a checked scenario to the engine's network.
 
+mod degraded;
+
+pub(crate) use degraded::rates;
+
 use incastle_engine::core::{HostIndex, Node, SwitchIndex};
 use incastle_engine::network::{
     BuildError, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo,
-    LinkConfig, Network, NetworkBuilder, Outage, PortKind, RateChange, ReactionPointSettings,
-    SwitchConfig,
+    LinkConfig, Network, NetworkBuilder, Outage, PortKind, ReactionPointSettings, SwitchConfig,
 };
 use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
 use incastle_units::{Span, Time};
@@ -153,14 +156,18 @@ pub fn port(from: End, to: End, link: &Link, parts: &Parts<'_>) -> LinkConfig {
                 },
                 marker: queue.to_config().build(link.rate),
                 kind: port_kind(queue),
-                congestion_point: congestion_point(switch, || parts.layout.port_name(from, to)),
+                congestion_point: congestion_point(switch, || parts.layout.port_name(from, link)),
                 ..unlimited
             }
         }
     };
+    let steps = rates(from, link, &parts.root.network);
     LinkConfig {
-        schedule: schedule(link),
+        rate: steps.initial,
+        earlier: link.earlier,
+        schedule: steps.changes,
         failures: failures(link),
+        degradations: degraded::degradations(from, link, &parts.root.network),
         ..config
     }
 }
@@ -171,16 +178,6 @@ fn congestion_point(switch: &Switch, port: impl Fn() -> String) -> Option<Conges
     let chosen = |name: &String| name == "all" || *name == port();
     let any = points.ports.iter().any(chosen);
     any.then(|| points.to_config(switch.buffer.bytes_per_port()))
-}
-
-/// The later rates of a link.
-fn schedule(link: &Link) -> Vec<RateChange> {
-    let changes = link.schedule.iter();
-    let change = |&(at, rate)| RateChange {
-        at: Time::ZERO + at,
-        rate,
-    };
-    changes.map(change).collect()
 }
 
 /// The times when a link is down.
