@@ -23,6 +23,22 @@ reconvergence_delay = "300 us"
 between = ["leaf:1", "spine:1"]
 down = "2 ms"
 up = "4 ms"
+[network.degraded.lossy]
+between = ["leaf:2", "spine:0"]
+loss = { good_to_bad = "1 %", bad_to_good = "30 %" }
+bit_error_rate = 1e-7
+jitter = "20 us"
+reorder = true
+[network.degraded.slow]
+between = ["leaf:3", "spine:2"]
+from = "1 ms"
+rate = "400 Mbit/s"
+delay = "15 us"
+[network.degraded.irregular]
+between = ["leaf:1", "spine:1"]
+jitter = "10 us"
+jitter_distribution = "exponential"
+reorder = true
 [switch]
 buffer = { shared = "60 KB", alpha = 1.0 }
 [switch.queue]
@@ -118,6 +134,7 @@ fn every_table_is_that_of_one_thread() {
         let alone = result(&text, &sets);
         let totals = &alone.totals;
         assert!(totals.failure_drops > 0 && totals.timeouts > 0 && totals.marks > 0);
+        assert!(totals.lost_on_wire > 0 && totals.corrupted > 0);
         let alone = comparable(alone);
         for threads in [2, 5] {
             assert!(

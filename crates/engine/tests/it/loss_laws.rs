@@ -58,8 +58,10 @@ fn window(algo: Algo, rtt: Span, loss: f64, losses: f64, law: f64) -> f64 {
 fn check(algo: Algo, rtt: Span, loss: f64, losses: f64, law: f64) {
     let found = window(algo, rtt, loss, losses, law);
     let ratio = found / law;
-    println!("{algo:?} RTT {rtt} loss {loss}: {found:.1} packets, law {law:.1}, ratio {ratio:.3}");
-    assert!((0.85..1.15).contains(&ratio), "{ratio}");
+    assert!(
+        (0.85..1.15).contains(&ratio),
+        "{algo:?}, RTT {rtt}, loss {loss}: {found:.1} packets, law {law:.1}, ratio {ratio:.3}"
+    );
 }
 
 /// Losses at random, and an ACK for each packet: W = C / sqrt(p) with C = 1.31 (Mathis et al., the table of C).
@@ -72,13 +74,14 @@ fn new_reno_follows_mathis() {
 }
 
 /// Section 5.1, the cubic region: W = (C (3 + b) / (4 (1 - b)))^(1/4) RTT^(3/4) / p^(3/4), with C = 0.4 and b = 0.7.
+/// It has no recovery: losses must be many round trips apart, which they are not at 1 s and 0.001.
 #[test]
 fn cubic_follows_its_law_on_long_paths() {
     for (rtt, loss) in [(100, 0.0001), (200, 0.0001), (200, 0.0003)] {
         let rtt = Span::from_ms(rtt);
         let ratio = rtt.as_secs_lossy() / loss;
         let law = (0.4_f64 * 3.7 / (4.0 * 0.3)).sqrt().sqrt() * ratio.sqrt() * ratio.sqrt().sqrt();
-        check(Algo::Cubic, rtt, loss, 400.0, law);
+        check(Algo::Cubic, rtt, loss, 600.0, law);
     }
 }
 

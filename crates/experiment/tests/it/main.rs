@@ -5,6 +5,7 @@ mod collectives;
 mod common;
 mod custom;
 mod deadlines;
+mod degraded;
 mod dependences;
 mod failures;
 mod ideal;
