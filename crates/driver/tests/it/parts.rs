@@ -26,7 +26,7 @@ up = "4 ms"
 [network.degraded.lossy]
 between = ["leaf:2", "spine:0"]
 loss = { good_to_bad = "1 %", bad_to_good = "30 %" }
-bit_error_rate = 1e-7
+bit_error_rate = 3e-6
 jitter = "20 us"
 reorder = true
 [network.degraded.slow]

@@ -187,7 +187,7 @@ fn parallel_links_share_the_load_and_have_names() {
                 &port.replace("left->right", "right->left"),
                 "packets"
             ),
-            0.0
+            0
         );
         all += packets;
     }
