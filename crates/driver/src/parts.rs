@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use incastle_engine::Simulation;
 use incastle_engine::parallel::{Messages, Progress};
-use incastle_engine::probe::Recorder;
+use incastle_recorder::Recorder;
 use incastle_units::Time;
 
 use crate::failure::Failure;

@@ -2,7 +2,7 @@
 //! system would end the process without a message.
 
 use incastle_engine::Simulation;
-use incastle_engine::probe::Recorder;
+use incastle_recorder::Recorder;
 use incastle_units::Time;
 
 use crate::memory::{Lists, Memory, OutOfMemory, Shortage, held};

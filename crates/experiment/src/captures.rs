@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use incastle_capture::{Envelope, Frame, Host, Pcapng, TcpTerms, flow_ports};
 use incastle_engine::core::{HostIndex, Node, PortIndex, Side};
 use incastle_engine::network::Network;
-use incastle_engine::probe::{Sent, SentContent, UdtControl};
+use incastle_engine::probe::{SentContent, UdtControl};
+use incastle_recorder::Sent;
 use incastle_transport::udt::wire::{Content, Control, ControlBody, Dialect, Packet};
 use incastle_units::Time;
 

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use incastle_engine::Simulation;
 use incastle_engine::network::Network;
 use incastle_engine::parallel::{PartitionError, Partitioning};
-use incastle_engine::probe::Recorder;
+use incastle_recorder::Recorder;
 
 use crate::network::network;
 use crate::output::Output;

@@ -4,8 +4,9 @@
 
 use incastle_engine::core::{Node, PortIndex, SwitchIndex};
 use incastle_engine::network::Network;
-use incastle_engine::probe::{HOST_BIN, Measurements, Probe, Recorder};
+use incastle_engine::probe::Probe;
 use incastle_engine::{AllPartitions, Simulation, Status};
+use incastle_recorder::{HOST_BIN, Measurements, Recorder};
 use incastle_scenario::Scenario;
 use incastle_scenario::language::RunStop;
 use incastle_scenario::language::flows::Stop;
@@ -212,7 +213,7 @@ fn measurements(scenario: &Scenario) -> Measurements {
             Sampling::Off => 0,
         },
         silence: (measure.timeouts && measure.receiver_idle).then(|| silence::shortest(scenario)),
-        capture: incastle_engine::probe::Interval {
+        capture: incastle_recorder::Interval {
             from: capture.from,
             until: capture.to,
         },

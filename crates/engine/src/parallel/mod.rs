@@ -24,6 +24,6 @@ mod partition;
 pub use logical_process::Progress;
 pub use messages::Messages;
 pub(crate) use messages::{Crossing, Release};
-pub use partition::{PartitionError, Partitioning};
+pub use partition::{Owners, PartitionError, Partitioning};
 
 pub(crate) use logical_process::{LogicalProcess, TICK, Window};

@@ -10,7 +10,6 @@ use incastle_units::Span;
 
 use crate::core::{Node, SwitchIndex};
 use crate::network::Network;
-use crate::probe::Owners;
 
 /// The partitions of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -21,6 +20,15 @@ pub struct Partitioning {
     /// By switch.
     switches: Vec<usize>,
     lookahead: Span,
+}
+
+/// The partition of each port and host.
+#[derive(Debug)]
+pub struct Owners {
+    /// By port.
+    pub ports: Vec<usize>,
+    /// By host.
+    pub hosts: Vec<usize>,
 }
 
 /// The reason why a network has no partitions.

@@ -5,18 +5,13 @@
 
 mod boundary;
 mod lost;
-mod recorder;
+mod memory_sample;
 mod sent;
 mod trace_event;
 
 pub use boundary::Boundary;
 pub use lost::Lost;
-pub use recorder::{
-    Bin, BinBytes, CongestionSample, EventKind, EventRecord, HOST_BIN, Interval, Loss,
-    Measurements, MemorySample, ModeSample, Owners, QueueBin, QueueHistogram, QueueSample,
-    RateSample, RecordedEvent, RecordedPacket, Recorder, Sent, Series, Silence, Timeout,
-    WindowSample,
-};
+pub use memory_sample::MemorySample;
 pub use sent::{SentContent, SentPacket, UdtControl};
 pub use trace_event::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
 

@@ -11,8 +11,8 @@ use crate::common::{Algo, Bulk, MSS, Star, marking_threshold};
 use incastle_congestion::{Algorithm, D2tcp, D2tcpConfig};
 use incastle_engine::Simulation;
 use incastle_engine::core::FlowIndex;
-use incastle_engine::probe::{Measurements, Recorder};
 use incastle_queueing::PortBuffer;
+use incastle_recorder::{Measurements, Recorder};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 
 /// Two flows of a size at 10 Gbit/s and 100 us, K = 65, with a deadline each.

@@ -15,7 +15,7 @@ use crate::common::sawtooth::{Case, Measured, Teeth, Theory, alpha_of, measure};
 use crate::common::{Algo, MSS};
 use incastle_congestion::{DctcpConfig, NewRenoConfig};
 use incastle_engine::core::PortIndex;
-use incastle_engine::probe::QueueSample;
+use incastle_recorder::QueueSample;
 use incastle_transport::tcp::CeChange;
 use incastle_units::{Bytes, Span, Time};
 

@@ -14,8 +14,8 @@ use incastle_congestion::{
 };
 use incastle_engine::Simulation;
 use incastle_engine::core::{FlowIndex, PortIndex};
-use incastle_engine::probe::{Measurements, Recorder};
 use incastle_queueing::{DoubleThresholdConfig, PortBuffer, QueueConfig};
+use incastle_recorder::{Measurements, Recorder};
 use incastle_units::{Amount, Packets, Span, Time};
 
 /// The state at the first notification of an episode.

@@ -11,8 +11,9 @@ use crate::common::{Algo, Bulk, ENDLESS, MSS, Star, marking_threshold, tcp_confi
 use incastle_engine::Simulation;
 use incastle_engine::core::{FlowIndex, Node, PortIndex};
 use incastle_engine::network::{HostConfig, LinkConfig, NetworkBuilder};
-use incastle_engine::probe::{Measurements, NoProbe, Recorder};
+use incastle_engine::probe::NoProbe;
 use incastle_queueing::{Arrival, Discipline, Marker, PortBuffer, QueueState, Verdict};
+use incastle_recorder::{Measurements, Recorder};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Ecn, Packets, Rate, Span, Time, random};
 use rand_core::Rng;

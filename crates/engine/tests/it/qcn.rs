@@ -6,9 +6,9 @@ use incastle_congestion::ReactionPointConfig;
 use incastle_engine::core::{FlowIndex, PortIndex};
 use incastle_engine::flow::Application;
 use incastle_engine::network::ReactionPointSettings;
-use incastle_engine::probe::{Measurements, Recorder};
 use incastle_engine::{Simulation, Status};
 use incastle_queueing::{CongestionPointConfig, PortBuffer};
+use incastle_recorder::{Measurements, Recorder};
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 const LINE: Rate = Rate::from_bits_per_second(1_000_000_000);

@@ -4,9 +4,9 @@ use crate::common::{Datagrams, Gap, Star, marking_threshold};
 use incastle_cases::cases;
 use incastle_engine::core::PortIndex;
 use incastle_engine::network::PortKind;
-use incastle_engine::probe::{Measurements, Recorder};
 use incastle_engine::{Simulation, Status};
 use incastle_queueing::{PortBuffer, SharedBuffer};
+use incastle_recorder::{Measurements, Recorder};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;
 

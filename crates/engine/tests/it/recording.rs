@@ -7,9 +7,9 @@ use incastle_congestion::ReactionPointConfig;
 use incastle_engine::core::{EndpointIndex, FlowIndex, Side};
 use incastle_engine::flow::Application;
 use incastle_engine::network::ReactionPointSettings;
-use incastle_engine::probe::{EventKind, Measurements, RecordedEvent, Recorder};
 use incastle_engine::{Simulation, Status};
 use incastle_queueing::{CongestionPointConfig, PortBuffer};
+use incastle_recorder::{EventKind, Measurements, RecordedEvent, Recorder};
 use incastle_transport::tcp::TimeoutKind;
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 

@@ -5,9 +5,10 @@ use crate::common::{Algo, Bulk, Datagrams, Gap, Star};
 use incastle_engine::core::{FlowIndex, HostIndex, PortIndex, Side};
 use incastle_engine::flow::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
 use incastle_engine::network::PortKind;
-use incastle_engine::probe::{Loss, Measurements, NoProbe, Probe, Recorder, Timeout};
+use incastle_engine::probe::{NoProbe, Probe};
 use incastle_engine::{Simulation, Status};
 use incastle_queueing::PortBuffer;
+use incastle_recorder::{Loss, Measurements, Recorder, Timeout};
 use incastle_transport::tcp::{Recovery, TimeoutKind};
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 

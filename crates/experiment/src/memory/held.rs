@@ -2,9 +2,10 @@
 //! tables.
 
 use incastle_engine::flow::FlowRecord;
-use incastle_engine::probe::{
-    CongestionSample, Loss, MemorySample, ModeSample, QueueSample, RateSample, RecordedEvent,
-    Recorder, Sent, Silence, Timeout, WindowSample,
+use incastle_engine::probe::MemorySample;
+use incastle_recorder::{
+    CongestionSample, Loss, ModeSample, QueueSample, RateSample, RecordedEvent, Recorder, Sent,
+    Silence, Timeout, WindowSample,
 };
 
 use super::{Kept, Memory};

@@ -4,7 +4,7 @@
 //! The next one is assumed to be full. Gaps of less than two full packets do not count.
 //! Leaves out: why it was idle.
 
-use incastle_engine::probe::Silence;
+use incastle_recorder::Silence;
 use incastle_units::{Span, Time};
 
 /// A period of time.

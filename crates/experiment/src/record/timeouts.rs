@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use incastle_engine::core::{EndpointIndex, PortIndex};
-use incastle_engine::probe::{Loss, Recorder, Timeout};
+use incastle_recorder::{Loss, Recorder, Timeout};
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::Time;
 

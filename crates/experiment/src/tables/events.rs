@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use incastle_congestion::TransmissionMode;
 use incastle_engine::core::PortIndex;
-use incastle_engine::probe::{EventKind, QueueSeen, RecordedEvent, Transit};
+use incastle_engine::probe::{QueueSeen, Transit};
 use incastle_queueing::DropCause;
+use incastle_recorder::{EventKind, RecordedEvent};
 use incastle_units::{Amount, Bytes, Rate, Span};
 
 use super::columns::{real, sampled, table, text, whole};

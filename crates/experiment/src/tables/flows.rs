@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incastle_engine::probe::WindowSample;
+use incastle_recorder::WindowSample;
 use incastle_scenario::language::measure::Sampling;
 use incastle_scenario::language::selection::Name;
 use incastle_units::{Bytes, Span};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use incastle_engine::core::{HostIndex, Node, PortIndex, SwitchIndex};
-use incastle_engine::probe::HOST_BIN;
+use incastle_recorder::HOST_BIN;
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use super::columns::{real, sampled, table, text, whole};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use incastle_engine::probe::{CongestionSample, RateSample};
+use incastle_recorder::{CongestionSample, RateSample};
 
 use super::columns::{real, sampled, table, text, whole};
 use super::ports::names;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use incastle_engine::probe::Timeout;
+use incastle_recorder::Timeout;
 use incastle_transport::tcp::TimeoutKind;
 
 use super::columns::{real, table, text, whole};

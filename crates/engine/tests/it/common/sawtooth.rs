@@ -5,8 +5,8 @@
 
 use incastle_engine::Simulation;
 use incastle_engine::core::{FlowIndex, PortIndex};
-use incastle_engine::probe::{Measurements, QueueSample, Recorder};
 use incastle_queueing::PortBuffer;
+use incastle_recorder::{Measurements, QueueSample, Recorder};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 

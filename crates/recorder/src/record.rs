@@ -10,8 +10,8 @@ use incastle_queueing::{DropCause, Verdict};
 use incastle_transport::tcp::{TimeoutReport, offset};
 use incastle_units::{Bytes, Rate, Time};
 
-use crate::core::{EndpointIndex, PortIndex};
-use crate::probe::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
+use incastle_engine::core::{EndpointIndex, PortIndex};
+use incastle_engine::probe::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
 
 /// A packet in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

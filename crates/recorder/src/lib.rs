@@ -20,19 +20,18 @@ use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
 pub use events::{
-    CongestionSample, Loss, MemorySample, ModeSample, QueueSample, RateSample, Sent, Silence,
-    Timeout, WindowSample,
+    CongestionSample, Loss, ModeSample, QueueSample, RateSample, Sent, Silence, Timeout,
+    WindowSample,
 };
 pub use histogram::{QueueBin, QueueHistogram};
-pub use join::Owners;
 pub use record::{EventKind, EventRecord, RecordedEvent, RecordedPacket};
 pub use series::{Bin, BinBytes, Series};
 
 use histogram::QueueHistograms;
 
-use crate::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
-use crate::layout::{PrefetchHints, QueuePart};
-use crate::probe::{Boundary, Lost, Probe, SentPacket, TraceEvent};
+use incastle_engine::core::{EndpointIndex, FlowIndex, HostIndex, PortIndex, Side};
+use incastle_engine::layout::{PrefetchHints, QueuePart};
+use incastle_engine::probe::{Boundary, Lost, MemorySample, Probe, SentPacket, TraceEvent};
 
 /// The default width of the bins of bytes per host.
 pub const HOST_BIN: Span = Span::from_ms(1);

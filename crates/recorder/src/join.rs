@@ -1,15 +1,9 @@
 //! Joins the records of the partitions of a network: for each port and host that of its partition.
 
-use super::{Recorder, Series};
+use incastle_engine::parallel::Owners;
+use incastle_engine::probe::MemorySample;
 
-/// The partition of each port and host.
-#[derive(Debug)]
-pub struct Owners {
-    /// By port.
-    pub ports: Vec<usize>,
-    /// By host.
-    pub hosts: Vec<usize>,
-}
+use super::{Recorder, Series};
 
 impl Recorder {
     /// Joins the records of all partitions, in their order. Ports and hosts are in the record of their partition, the
@@ -49,7 +43,7 @@ impl Recorder {
         }
         // At one instant port by port, switch by switch, as they are taken.
         joined.queue_samples.sort_by_key(|one| (one.at, one.port));
-        let key = |one: &super::MemorySample| (one.at, one.switch, one.port);
+        let key = |one: &MemorySample| (one.at, one.switch, one.port);
         joined.memory_samples.sort_by_key(key);
         joined
     }

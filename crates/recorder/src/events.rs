@@ -5,8 +5,8 @@ use incastle_queueing::Sample;
 use incastle_transport::tcp::TimeoutReport;
 use incastle_units::{Bytes, Span, Time};
 
-use crate::core::{FlowIndex, HostIndex, PortIndex, Side, SwitchIndex};
-use crate::probe::{Lost, SentPacket};
+use incastle_engine::core::{FlowIndex, HostIndex, PortIndex, Side};
+use incastle_engine::probe::{Lost, SentPacket};
 
 /// A queue at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,21 +19,6 @@ pub struct QueueSample {
     pub packets: u32,
     /// Their bytes.
     pub bytes: Bytes,
-}
-
-/// The memory of a switch, or of one of its ports, at one instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MemorySample {
-    /// The instant.
-    pub at: Time,
-    /// The switch.
-    pub switch: SwitchIndex,
-    /// The port; absent for the whole switch.
-    pub port: Option<PortIndex>,
-    /// Bytes stored, packets being sent included.
-    pub stored: Bytes,
-    /// The limit at that instant, where that is known: a port's threshold, or the memory of the switch.
-    pub limit: Option<Bytes>,
 }
 
 /// The congestion control of a flow at one instant.
