@@ -123,6 +123,32 @@ def test_a_lost_tail_waits_for_the_timer() -> None:
     assert why.path.span == 10_297.64 * US
 
 
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [
+        ('loss = { good_to_bad = "0 %", bad_to_good = "1 %", loss_in_good = "99.99 %" }', "lost"),
+        ("bit_error_rate = 0.1", "corrupted"),
+    ],
+)
+def test_a_packet_lost_on_the_wire_is_named(key: str, words: str) -> None:
+    # The tenth packet has left the switch at 182.64 us.
+    degraded = f'''
+[network.degraded.wire]
+between = ["switch", "receiver"]
+direction = "forward"
+from = "178 us"
+until = "184 us"
+{key}
+'''
+    result = ic.run(ic.Scenario.from_text(TEN + degraded))
+    why = ic.explain(result)
+    check_sums(why)
+    lost = f"packet 9 (bytes 13,140 to 14,600) {words} on the wire of switch->receiver"
+    assert texts(why)[0] == lost
+    assert why.headline.endswith("one retransmission timeout")
+    assert int(result.totals["lost_on_wire"]) + int(result.totals["corrupted"]) == 1
+
+
 def test_a_loss_in_the_middle_of_a_window_is_repaired_by_three_duplicates() -> None:
     why = ic.explain(ran(118))
     check_sums(why)

@@ -134,8 +134,13 @@ impl Value for Percent {
 impl Value for Loss {
     fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
         if let Content::Table(entries) = &node.content {
-            let bursts = read_table(key.to_owned(), node.place, entries, cx);
-            return bursts.map(Self::Bursts);
+            let bursts: GilbertElliott = read_table(key.to_owned(), node.place, entries, cx)?;
+            if bursts.loses_all() {
+                cx.error(node.place, key, "loss: neither state lets a packet pass")
+                    .help(FAILS);
+                return None;
+            }
+            return Some(Self::Bursts(bursts));
         }
         let share = Percent::read(node, key, cx)?;
         if !(0.0..100.0).contains(&share.0) {
@@ -143,8 +148,7 @@ impl Value for Loss {
                 "loss must be at least \"0 %\" and below \"100 %\", found {}",
                 share.write()
             );
-            cx.error(node.place, key, message)
-                .help("links that lose everything fail: [network.failures.LABEL]");
+            cx.error(node.place, key, message).help(FAILS);
             return None;
         }
         Some(Self::Independent(share))
@@ -168,6 +172,16 @@ impl Value for Loss {
                 "anyOf": [share.json, crate::grammar::json::object(&GilbertElliott::description())]
             }),
         }
+    }
+}
+
+const FAILS: &str = "links that lose everything fail: [network.failures.LABEL]";
+
+impl GilbertElliott {
+    /// Whether every packet is lost: the link is good at first, and again after any bad period.
+    fn loses_all(&self) -> bool {
+        let all = Percent(100.0);
+        self.loss_in_good >= all && (self.loss_in_bad >= all || self.good_to_bad <= Percent(0.0))
     }
 }
 
