@@ -132,14 +132,14 @@ def test_a_lost_tail_waits_for_the_timer() -> None:
 )
 def test_a_packet_lost_on_the_wire_is_named(key: str, words: str) -> None:
     # The tenth packet has left the switch at 182.64 us.
-    degraded = f'''
+    degraded = f"""
 [network.degraded.wire]
 between = ["switch", "receiver"]
 direction = "forward"
 from = "178 us"
 until = "184 us"
 {key}
-'''
+"""
     result = ic.run(ic.Scenario.from_text(TEN + degraded))
     why = ic.explain(result)
     check_sums(why)

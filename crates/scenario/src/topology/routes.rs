@@ -326,6 +326,7 @@ mod tests {
             (0..count).map(name).collect()
         };
         let link = |a, b, us| Link {
+            earlier: 0,
             ends: (a, b),
             group: "links",
             rate: Rate::from_bits_per_second(1_000_000_000),
@@ -333,6 +334,7 @@ mod tests {
             mtu: Bytes::new(1500),
             schedule: Vec::new(),
             failures: Vec::new(),
+            degraded: Vec::new(),
         };
         let (host, switch) = (End::Host, End::Switch);
         // Switch 3 has no link; 0 to 2 leads over 1, or over the fast 4 and 5.
