@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 
 import incastle as ic
 from conftest import SMALL
+from incastle.analysis import queues
 from incastle.analysis.completions import quantile_of
 from incastle.analysis.parameters import told_apart
 from incastle.analysis.seeds import over_seeds
@@ -231,17 +232,56 @@ def test_a_distribution_ends_at_what_was_completed(sweep: ic.Sweep, ccdf: bool) 
     assert len(axes.collections) == 2, "a band for what is open, of each"
 
 
-def test_queue_shares_of_long_bins_count_at_their_end() -> None:
+def _with_queues(packets: list[int], seconds: list[float], longest: int) -> ic.Result:
     result = ic.run(ic.Scenario.from_text(SMALL))
-    queues = pl.DataFrame(
-        {"port": "p", "packets": [0, 5, 1024, 2048], "seconds": [1.0, 2.0, 3.0, 4.0]}
-    )
-    result.tables["queues"] = queues
+    result.tables["queues"] = pl.DataFrame({"port": "p", "packets": packets, "seconds": seconds})
+    links = result.links.head(1).with_columns(port=pl.lit("p"), max_queue_packets=longest)
+    result.tables["links"] = links
+    return result
+
+
+def test_bins_of_several_lengths_are_bands_up_to_the_longest_queue() -> None:
+    result = _with_queues([0, 5, 1024, 1025, 2048], [1.0, 2.0, 3.0, 2.0, 2.0], 2500)
     (axes,) = result.plot("queue-cdf").axes
     (line,) = axes.lines
-    assert list(np.asarray(line.get_xdata())) == [0, 5, 2047, 4095]
-    assert list(np.asarray(line.get_ydata())) == pytest.approx([0.1, 0.3, 0.6, 1.0])
+    at, shares = (np.asarray(values) for values in (line.get_xdata(), line.get_ydata()))
+    known = ~np.isnan(at)
+    assert list(at[known]) == [0, 5, 1024, 1025, 2047, 2048, 2500]
+    assert list(shares[known]) == pytest.approx([0.1, 0.3, 0.6, 0.6, 0.8, 0.8, 1.0])
+    bands = [path.get_datalim(axes.transData).extents for path in axes.collections]
+    assert np.allclose(bands, [(1025, 0.6, 2047, 0.8), (2048, 0.8, 2500, 1.0)])
     assert axes.get_xlabel() == "queue at p (packets)"
+    (words,) = [text.get_text() for text in axes.figure.legends[0].get_texts()]
+    assert words == "left open: lengths that share a bin"
+
+
+def test_distributions_of_queues_begin_where_the_curves_do() -> None:
+    result = _with_queues([0, 5, 9], [7.7, 1.3, 1.0], 9)
+    (axes,) = result.plot("queue-cdf").axes
+    assert axes.get_ylim()[0] == pytest.approx(0.75)
+    assert "(axis from 0.75)" in axes.get_ylabel()
+    (axes,) = result.plot("queue-cdf", ccdf=True).axes
+    assert axes.get_yscale() == "log"
+    assert np.asarray(axes.lines[0].get_ydata()) == pytest.approx([0.23, 0.1, 0.05])
+
+
+def test_a_percentile_of_queues_in_a_wide_bin_is_an_interval() -> None:
+    column = "queue_p99_packets"
+    frame = pl.DataFrame(
+        {
+            "n": [1, 1, 2, 3],
+            column: [1025, 1025, 1024, 2048],
+            queues.LONGEST: [1784, 9999, 3000, 2100],
+        }
+    )
+    rows = over_seeds(frame, ["n"], column).to_dicts()
+    assert [(row["low"], row["high"]) for row in rows] == [
+        (1025, 1915.5),
+        (1024, 1024),
+        (2048, 2100),
+    ]
+    ends = [queues.ends_in(row, column) for row in frame.to_dicts()]
+    assert ends == [(1025, 1784), (1025, 2047), (1024, 1024), (2048, 2100)]
 
 
 def test_rare_long_queues_do_not_squeeze_the_others() -> None:
@@ -453,7 +493,7 @@ def test_words_of_the_command_line() -> None:
         (("one", "fct", "--by", "network.senders"), "--set network.senders=VALUES makes one"),
         (("one", "fct", "--by", "size"), "--by size is the axis of slowdown, not of fct"),
         (("one", "fct", "--size", "big"), "expected WIDTHxHEIGHT"),
-        (("one", "queue", "--ccdf"), "--ccdf is for fct, not for queue"),
+        (("one", "queue", "--ccdf"), "--ccdf is for fct and queue-cdf, not for queue"),
         (("one", "fct", "--ports", "switch*"), "--ports is for queue and queue-cdf and feedback"),
         (("queue", "one"), "the kind comes last: incastle plot one queue"),
         (("network.senders=2", "swept"), "network.senders=2 comes last"),
@@ -547,7 +587,7 @@ def test_the_busiest_port_is_one_for_all_series(results: list[ic.Result]) -> Non
     assert list(curves(axes)) == ["DCTCP", "NewReno"]
     assert "q has the longest mean queue of all of them" in source
     (axes,) = ic.plot.queue_cdf([a, b], ports="[pr]").axes
-    assert axes.get_xlabel() == "queue at 2 ports [pr] (packets)"
+    assert axes.get_xlabel() == "queue, 2 ports [pr] (packets)"
     line = curves(axes)["DCTCP"]
     assert list(np.asarray(line.get_xdata())) == [0, 10]
     assert list(np.asarray(line.get_ydata())) == pytest.approx([0.5, 1.0])

@@ -18,6 +18,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis import queues
 from incastle.analysis.completions import ends_of, quantile
 from incastle.errors import IncastleError
 
@@ -150,6 +151,8 @@ def shortened(column: str) -> str:
 def ends_in(row: Mapping[str, Any], column: str) -> tuple[float, float] | None:
     """Return the ends of a measure in a row of the summary: twice its value where it has one."""
     value = row.get(column)
+    if value is not None and column in queues.QUANTILES:
+        return queues.ends_in(row, column)
     if value is not None:
         return value, value
     low, high = (row.get(end) for end in ends_of(column))

@@ -2,7 +2,8 @@
 
 A run whose unfinished transfers could change the measure has two ends in place of a value: lower
 ends make `low`, `mean_from` and `min`, upper ends `high`, `mean_to` and `max`, so that each range
-has what it would be with the transfers finished. Where every run has a value, `low` is `high`.
+has what it would be with the transfers finished. So has a percentile of queues that lies in a bin
+of several lengths (`queues`). Where every run has a value, `low` is `high`.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from incastle.analysis import queues
 from incastle.analysis.completions import ends_of
 from incastle.analysis.confidence import student_t
 
@@ -33,6 +35,8 @@ def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.Data
     ends = [
         value.fill_null(pl.col(end)) if end in frame.columns else value for end in ends_of(column)
     ]
+    if column in queues.QUANTILES and queues.LONGEST in frame.columns:
+        ends = [value, queues.upper_end(column)]
     named = [
         end.cast(pl.Float64).alias(name) for end, name in zip(ends, ("lower", "upper"), strict=True)
     ]

@@ -73,7 +73,7 @@ def plot(
     percentiles: Percentiles = "50,95,99",
     bins: Bins = "10",
     ccdf: Annotated[
-        bool, typer.Option("--ccdf", help="Draw the share of flows above each FCT.")
+        bool, typer.Option("--ccdf", help="Draw the share above each value (fct, queue-cdf).")
     ] = False,
     group: Groups = None,
     pool: Annotated[

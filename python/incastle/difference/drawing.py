@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from incastle.analysis import queues
 from incastle.analysis.parameters import of_series, told_apart
 from incastle.difference.results import ResultDiff
 from incastle.errors import PlotError
 from incastle.plotting import style
 from incastle.plotting.axes import is_wide, logarithmic
-from incastle.plotting.distributions import share, shares_of_time
+from incastle.plotting.distributions import draw_shares, share, shares_of_time
 from incastle.plotting.style import BLUE, GREY, RED, canvas, line
 
 if TYPE_CHECKING:
@@ -114,7 +115,8 @@ def _queue(axes: Axes, diff: ResultDiff, names: Sequence[str]) -> None:
             continue
         rows = one.queues.filter(one.queues["port"] == port)
         if len(rows):
-            axes.step(*shares_of_time(rows), where="post", label=name, **line(place))
+            shares = shares_of_time(queues.with_last(rows, one.tables.get("links")))
+            draw_shares(axes, shares, label=name, **line(place))
     axes.set_xlim(left=0)
 
 

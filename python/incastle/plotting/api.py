@@ -78,7 +78,7 @@ def draw(
         size: width and height in inches.
         percentiles: of slowdowns, a panel each: of `median`, `p95`, `p99`, `p99_9`.
         bins: of slowdowns: how many bins of equal counts, or the bytes at which bins begin.
-        ccdf: of FCTs: the share of flows above a time, on a logarithmic axis.
+        ccdf: of FCTs and `queue-cdf`: the share above a value, on a logarithmic axis.
         groups: of slowdowns and FCTs: patterns of groups of flows, such as `search`.
         pool: of the same: all groups together, not a panel for each.
         ports: of queues: patterns of ports, such as `leaf:*->host:0`; in `queue-cdf` the ports of

@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.analysis import bins
+from incastle.analysis import bins, queues
 from incastle.analysis.seeds import over_seeds
 from incastle.errors import PlotError
 from incastle.plotting import intervals
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import polars as pl
+    from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -45,11 +46,15 @@ OF_KINDS = {
     "round": "request completion time",
 }
 """What is measured of each kind of transfers, in the words of an axis."""
-SINGLE = 1024
-"""Packets up to which the histogram has a bin for each length; then they are powers of two."""
 NEARLY_ALL = 0.999
 """The share of time at which the axis of queues may end."""
+RAREST = 1e-5
+"""The lowest share of time above a length on a logarithmic axis."""
+HALF = 0.5
+"""Where all distributions begin above it, so does their axis."""
 FLOWS_BEGIN = "a longer run.duration or an earlier [measure] warmup has some"
+MAX_BANDS = 2
+"""Series whose bands over time can be told apart."""
 NO_QUEUE = "a higher load, or more senders, lets packets wait"
 
 
@@ -73,6 +78,9 @@ def fct(figure: Figure, series: Sequence[Series], options: Options) -> str:
     if is_wide(values):
         for axes in grid:
             logarithmic(axes, "x", values)
+    ends = [axes.get_xlim() for axes in grid]
+    for axes in grid:  # alike, so that panels can be compared
+        axes.set_xlim(min(low for low, _ in ends), max(high for _, high in ends))
     kinds = {part["kind"][0] for part in parts}
     what = OF_KINDS.get(kinds.pop(), "completion time") if len(kinds) == 1 else "completion time"
     rows = [[axes] for axes in grid] if is_stacked(options) else [grid]
@@ -80,7 +88,11 @@ def fct(figure: Figure, series: Sequence[Series], options: Options) -> str:
     name_once(figure, rows, f"{what} ({unit})", beyond)
     left = any(part["fct_s"].null_count() for part in parts)
     names = " and ".join(dict.fromkeys(f"{part['kind'][0]}s" for part in parts))
-    open_ = intervals.shade(f"left open by unfinished {names} (number of all)") if left else None
+    open_ = (
+        intervals.shade(f"left open by unfinished {names}; n of m: unfinished of all")
+        if left
+        else None
+    )
     legend_outside(figure, grid[0], options, open_)
     return f"transfers.parquet, {len(times):,} {names}"
 
@@ -97,7 +109,7 @@ def _fct_panel(
     """Draw a curve per series, and how many were unfinished in a corner that curves avoid."""
     most = max(part.group_by("series").len()["len"])
     floor = 0.5 / most if ccdf else 0.0
-    rows = 0
+    counts = []
     for place, one in enumerate(series):
         frame = part.filter(series=place)
         if not frame["fct_s"].count():  # no curve, but an entry of the legend
@@ -107,9 +119,9 @@ def _fct_panel(
         low, high = (frame[column] / factor for column in ("fct_low_s", "fct_high_s"))
         share(axes, low, high, floor=floor, label=one.label or "_", **line(place))
         if left := frame["fct_s"].null_count():
-            text = f"{left:,} of {len(frame):,}"
-            intervals.in_corner(axes, text, rows, line(place)["color"], left=ccdf)
-            rows += 1
+            counts.append((f"{left:,} of {len(frame):,}", line(place)["color"]))
+    for row, (text, color) in enumerate(reversed(counts)):  # from below, as the legend is read
+        intervals.in_corner(axes, text, row, color, left=ccdf)
     if ccdf:
         axes.set_yscale("log")
         axes.set_ylim(floor, 1.2)
@@ -168,22 +180,48 @@ def queue_cdf(figure: Figure, series: Sequence[Series], options: Options) -> str
     drawn = _chosen(series, frames, options)
     if options.ports:
         drawn = _Ports(dict(_together(pattern, drawn.names) for pattern in options.ports))
-    nearly = longest = 0
-    for place, (name, rows) in enumerate(_curves(series, frames, drawn, options)):
-        sums = rows.group_by("packets").agg(pl.col("seconds").sum()).sort("packets")
-        lengths, shares = shares_of_time(sums)
-        axes.step(lengths, shares, where="post", label=name or "_", **line(place))
-        nearly = max(nearly, lengths.filter(shares >= NEARLY_ALL)[0])
-        longest = max(longest, lengths[-1])
-    axes.set(xlabel=drawn.axis, ylabel="share of time at or below", ylim=(0, 1.02))
+    curves = []
+    for name, rows in _curves(series, frames, drawn, options):
+        by_length = rows.group_by("packets").agg(pl.col("seconds").sum(), pl.col("last").max())
+        curves.append((name, shares_of_time(by_length.sort("packets"))))
+    floor = _rarest([shares for _, shares in curves]) if options.ccdf else 0.0
+    for place, (name, shares) in enumerate(curves):
+        draw_shares(axes, shares, floor, label=name or "_", **line(place))
+    _axes_of_shares(axes, [shares for _, shares in curves], drawn.axis, floor)
+    _more(axes, drawn)
+    wide = any(shares["last"].gt(shares["packets"]).any() for _, shares in curves)
+    words = intervals.shade("left open: lengths that share a bin") if wide else None
+    legend_outside(figure, axes, options, words)
+    return f"the time-weighted histogram (queues.parquet){drawn.words}"
+
+
+def _axes_of_shares(axes: Axes, curves: Sequence[pl.DataFrame], name: str, floor: float) -> None:
+    """Name and limit the axes of distributions of queues; with a floor, of the shares above."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    end = 1 - floor if floor else NEARLY_ALL
+    nearly = max(shares.filter(pl.col("share") >= end)["last"][0] for shares in curves)
+    longest = max(shares["last"][-1] for shares in curves)
     axes.set_xlim(left=0)
     if 0 < nearly < longest / 2:
         # A rare long queue would leave the rest of all curves at the axis.
         axes.set_xlim(0, nearly)
-        axes.set_xlabel(drawn.axis.replace("(packets)", f"(packets, at most {longest:,})"))
-    _more(axes, drawn)
-    legend_outside(figure, axes, options)
-    return f"the time-weighted histogram (queues.parquet){drawn.words}"
+        name = name.replace("(packets)", f"(packets, at most {longest:,})")
+    axes.set_xlabel(name)
+    if floor:
+        axes.set(yscale="log", ylim=(floor, 1.2), ylabel="share of time above")
+        return
+    least = min(shares["share"][0] for shares in curves)
+    bottom = min(math.floor(20 * least) / 20, 0.95) if least > HALF else 0.0
+    above = f"\n(axis from {bottom:g})" if bottom else ""
+    axes.set_ylabel(f"share of time at or below{above}")
+    axes.set_ylim(bottom, 1 + 0.02 * (1 - bottom))
+
+
+def _rarest(curves: Sequence[pl.DataFrame]) -> float:
+    """Return the lower end of an axis of shares above: below every one that is drawn."""
+    above = [1 - share for shares in curves for share in shares["share"] if share < 1 - RAREST]
+    return max(0.5 * min(above, default=1.0), RAREST)
 
 
 def queue(figure: Figure, series: Sequence[Series], options: Options) -> str:
@@ -227,8 +265,10 @@ class _Ports:
     @property
     def axis(self) -> str:
         """What the axis of queues is named: a port that all curves share stands there."""
-        alone = f" at {next(iter(self.names))}" if len(self.names) == 1 else ""
-        return f"queue{alone} (packets)"
+        if len(self.names) > 1:
+            return "queue (packets)"
+        name, ports = next(iter(self.names.items()))
+        return f"queue{' at' if len(ports) == 1 else ','} {name} (packets)"
 
 
 def _chosen(series: Sequence[Series], frames: Sequence[pl.DataFrame], options: Options) -> _Ports:
@@ -277,15 +317,18 @@ def _histogram(series: Series) -> pl.DataFrame:
     """Return the histograms of a series' ports, of all its seeds together."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    frames = [frame for _, frame in series.table("queues", "only switches have queues")]
+    found = series.table("queues", "only switches have queues")
+    frames = [queues.with_last(frame, run.tables.get("links")) for run, frame in found]
     sums = pl.concat(frames).group_by("port", "packets", maintain_order=True)
-    return sums.agg(pl.col("seconds").sum())
+    return sums.agg(pl.col("seconds").sum(), pl.col("last").max())
 
 
 def _together(pattern: str, there: Iterable[str]) -> tuple[str, list[str]]:
     """Return the name and the ports of the curve that a pattern has."""
     ports = matching("port", (pattern,), [*there])
-    return (ports[0] if len(ports) == 1 else f"{len(ports)} ports {pattern}"), ports
+    if len(ports) == 1:
+        return ports[0], ports
+    return f"{len(ports)} ports {pattern.replace(':*', '').replace('->', ' to ')}", ports
 
 
 def _curves(
@@ -317,19 +360,36 @@ def _curves(
     return curves
 
 
-def shares_of_time(queue: pl.DataFrame) -> tuple[pl.Series, pl.Series]:
-    """Return lengths and the share of time at or below each, of one port's histogram.
-
-    A bin of several lengths counts at its largest: below it the share is not known.
-    """
+def shares_of_time(queue: pl.DataFrame) -> pl.DataFrame:
+    """Add the `share` of time at or below the last length of each bin of one histogram."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    length = pl.col("packets")
-    upper = pl.when(length < SINGLE).then(length).otherwise(2 * length - 1)
-    return (
-        queue.select(upper.cast(pl.Int64)).to_series(),
-        queue["seconds"].cum_sum() / queue["seconds"].sum(),
-    )
+    return queue.with_columns(share=(pl.col("seconds").cum_sum() / pl.col("seconds").sum()))
+
+
+def draw_shares(axes: Axes, shares: pl.DataFrame, floor: float = 0.0, **style: Any) -> None:  # noqa: ANN401
+    """Draw the share of time at or below each length; with a floor above 0 the share above.
+
+    Within a bin of several lengths only the shares at its ends are known: the range between them
+    is a band.
+    """
+    at: list[float] = []
+    heights: list[float] = []
+    before = 0.0
+    shade: dict[str, Any] = {"color": style["color"], "alpha": 0.25, "lw": 0}
+
+    def height(share: float) -> float:
+        return max(1 - share, floor) if floor else share
+
+    for first, last, share in shares.select("packets", "last", "share").rows():
+        if last > first:
+            axes.fill_between([first, last], height(before), height(share), **shade)
+            at += [first, math.nan]
+            heights += [height(before), math.nan]
+        at.append(last)
+        heights.append(height(share))
+        before = share
+    axes.step(at, heights, where="post", **style)
 
 
 def total_goodput(figure: Figure, series: Sequence[Series], options: Options) -> str:
@@ -338,6 +398,8 @@ def total_goodput(figure: Figure, series: Sequence[Series], options: Options) ->
 
     axes = figure.subplots()
     curves = [_total(one) for one in series]
+    seeds = max(len(one.runs) for one in series)
+    with_bands = seeds > 1 and len(series) <= MAX_BANDS
     peak = max(float(frame["low"].max()) for frame in curves)  # type: ignore[arg-type]
     factor, unit = scale_of([peak], "bit/s")
     second = in_time(axes, max(float(frame["time_s"].max()) for frame in curves))  # type: ignore[arg-type]
@@ -346,16 +408,35 @@ def total_goodput(figure: Figure, series: Sequence[Series], options: Options) ->
             pl.col("low", "mean_from", "mean_to") / factor, pl.col("time_s") / second
         )
         axes.plot(scaled["time_s"], scaled["low"], label=one.label or "_", **line(place))
-        if len(one.runs) > 1:
+        if with_bands and len(one.runs) > 1:
             band = (scaled["mean_from"].clip(0), scaled["mean_to"])
             shade = {"color": line(place)["color"], "alpha": 0.18, "lw": 0}
             axes.fill_between(scaled["time_s"], *band, **shade)
     axes.set_ylabel(f"total goodput ({unit})")
     axes.set_ylim(0, axes.get_ylim()[1])
-    seeds = max(len(one.runs) for one in series)
-    words = intervals.shade(intervals.of_seeds(seeds)) if seeds > 1 else None
+    words = intervals.shade(intervals.of_seeds(seeds)) if with_bands else None
+    if seeds > 1 and not with_bands:
+        words = {f"{intervals.of_seeds(seeds)}: {_widths(curves, unit, factor)}": _no_picture()}
     legend_outside(figure, axes, options, words)
     return "goodput.parquet"
+
+
+def _widths(curves: Sequence[pl.DataFrame], unit: str, factor: float) -> str:
+    """Write the middle half of intervals of the series, from the narrowest to the widest."""
+    halves = []
+    for frame in curves:
+        half = (frame["mean_to"] - frame["mean_from"]).median()
+        if half is not None:
+            halves.append(float(half) / 2 / factor)  # type: ignore[arg-type]
+    low, high = f"{min(halves):.2g}", f"{max(halves):.2g}"
+    ends = low if low == high else f"{low} to {high}"
+    return f"\u00b1{ends} {unit} (median)"
+
+
+def _no_picture() -> Artist:
+    from matplotlib.lines import Line2D  # noqa: PLC0415  slow to import
+
+    return Line2D([], [], linestyle="")
 
 
 def _total(series: Series) -> pl.DataFrame:

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 OPEN, COUNTED = "some flows unfinished", "number of unfinished flows"
 BOUNDS, ENDLESS = "between the bounds: unfinished flows", "no upper bound"
+BIN = "between the bounds: lengths that share a bin"
+"""The same of percentiles of queues, which no flow leaves open."""
 THIN_BAR, WIDE_BAR, CAP = 0.75, 3.0, 1.1
 """Widths of the bars of intervals, of what is between bounds, and of caps, in those of lines."""
 PALE: dict[str, Any] = {"alpha": 0.4}
@@ -190,7 +192,10 @@ def remarks(data: pl.DataFrame) -> dict[str, Artist | Container]:
     pictures: dict[str, tuple[pl.Expr, dict[str, Any]]] = {
         COUNTED: (counted, {"marker": "$n$"}),
         OPEN: (known & _is_open(data), {"marker": "o", "mfc": "white"}),
-        BOUNDS: (~known & ~endless, {"marker": "|", "mew": wide, "ms": 2 * wide, **PALE}),
+        BOUNDS if "unfinished" in data.columns else BIN: (
+            ~known & ~endless,
+            {"marker": "|", "mew": wide, "ms": 2 * wide, **PALE},
+        ),
         ENDLESS: (endless, {**_arrow(below=0.5), **PALE}),
     }
     found: dict[str, Artist | Container] = {

@@ -124,7 +124,7 @@ KINDS = {
         distributions.queue,
     ),
     "queue-cdf": Kind(
-        "distribution of the queue of each switch port, weighted by time",
+        "distribution of the queue of each switch port, weighted by time; --ccdf for its tail",
         ("queues",),
         distributions.queue_cdf,
     ),
@@ -160,7 +160,7 @@ KINDS = {
 
 BY_GROUP = ("slowdown", "fct")
 TAKEN_BY = {
-    "ccdf": ("fct",),
+    "ccdf": ("fct", "queue-cdf"),
     "groups": BY_GROUP,
     "pool": BY_GROUP,
     "ports": ("queue", "queue-cdf", "feedback"),
