@@ -45,7 +45,7 @@ impl Prr {
         self.cwnd
     }
 
-    /// Octets left.
+    /// RFC 9937, section 6.3: octets left.
     pub fn on_sent(&mut self, octets: u64) {
         self.out += octets;
     }

@@ -7,15 +7,15 @@ use incastle_units::{Span, Time};
 
 use crate::flight::{Fate, Flight, Record};
 
-/// DupThresh (section 4).
+/// DupThresh (section 6.2, step 4; its value is that of RFC 6675, section 2).
 const DUP_THRESH: u32 = 3;
 
 /// Recoveries without a duplicate report after which the window of reordering is the first again
 /// (section 6.2, step 4).
 const PERSISTENCE: u32 = 16;
 
-/// Half of the five minutes that section 6.2, step 1 gives as an example of the window of the
-/// minimum.
+/// Half of the window of the minimum. Section 6.2, step 1 asks for a window without a length; five minutes
+/// are Linux's (sysctl `tcp_min_rtt_wlen`).
 const HALF_WINDOW: Span = Span::from_secs(150);
 
 /// The minimum of the round trips of the last 2.5 to 5 minutes.

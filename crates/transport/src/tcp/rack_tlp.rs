@@ -81,6 +81,7 @@ impl RackTlp {
 
     /// RFC 8985, section 7.2: after new data, and after an acknowledgement of new data, outside of
     /// recovery and without reports; section 7.3: one probe at a time, with a round trip since the last.
+    /// The RFC asks for the latter two when the timer fires, and then arms the retransmission timer anew.
     fn schedule_probe(&mut self, io: &Io<'_>, srtt: Option<Span>) {
         let config = io.config;
         let quiet = self.flight.sacked_segments() == 0 && !self.flight.is_empty();
@@ -136,7 +137,7 @@ enum Cause {
     LostRetransmission,
 }
 
-/// Whether an acknowledgement reports a duplicate (RFC 2883, section 4): its first block lies below the
+/// Whether an acknowledgement reports a duplicate (RFC 2883, section 5): its first block lies below the
 /// acknowledgement, or inside the second block.
 fn duplicate_report(info: &AckInfo<'_>) -> Option<Interval> {
     let first = place(*info.sacks.first()?, info.ack);
@@ -525,7 +526,8 @@ impl Sender {
 
     /// The reordering timer fired: RACK_detect_loss_and_arm_timer.
     pub(super) fn on_reordering_timeout(&mut self, io: &mut Io<'_>) {
-        // Linux: as an acknowledgement of one segment, since none comes.
+        // As an acknowledgement of one segment, since none comes: Linux where the recovery begins, here
+        // also within it.
         let delivered = u64::from(io.config.mss);
         if let Some(cause) = self.detect(io, None).reaction {
             self.begin_episode(io, cause, delivered);
