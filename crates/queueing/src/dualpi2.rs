@@ -2,8 +2,9 @@
 //! of which a packet is judged when it is taken out.
 //!
 //! Source: RFC 9332, appendix A.1 with the overload control of A.2 (figures 2 to 8). The scheduler is
-//! weighted round robin, as Linux 6.18 has it (net/sched/sch_dualpi2.c). Leaves out: the queues
-//! themselves (engine), time-shifted FIFO, drops on arrival other than by a full buffer.
+//! weighted round robin by credit, as in Linux 6.18 (net/sched/sch_dualpi2.c), which keeps the credit while
+//! one queue is empty. Leaves out: the queues themselves (engine), time-shifted FIFO, drops on arrival other
+//! than by a full buffer, Linux's exemption of short queues.
 
 use incastle_units::{Bytes, Ecn, Packets, Span, Time};
 
@@ -28,7 +29,7 @@ pub struct DualPi2Config {
     pub classic_share: f64,
 }
 
-/// RFC 9332, figure 2 (figure 8 for `th_len`), and the weight of 1/16 of appendix A.1 for the classic queue.
+/// RFC 9332, figure 2, and the weight of 1/16 that appendix A.2 has as an example for the classic queue.
 impl Default for DualPi2Config {
     fn default() -> Self {
         Self {
@@ -162,14 +163,14 @@ impl DualPi2 {
         self.p
     }
 
-    /// Figure 6: all updates that are due until `now`. It must be called before each change of the queues, so
+    /// Figure 8: all updates that are due until `now`. It must be called before each change of the queues, so
     /// that the first packets are those of every update.
     pub fn advance(&mut self, now: Time, heads: DualHeads) {
         while self.next_update <= now {
             let at = self.next_update;
             let waits =
                 |head: Option<Time>| head.map_or(Span::ZERO, |head| at.saturating_since(head));
-            // Appendix A.2: the greater of both delays.
+            // Line 2a: the greater of both delays.
             self.update(waits(heads.classic).max(waits(heads.l4s)));
             let periods = if self.is_at_rest() && heads == DualHeads::default() {
                 // Nothing changes until a packet comes.
@@ -238,7 +239,7 @@ impl DualPi2 {
         }
     }
 
-    /// Figure 5: the probability of a mark for the packet's own delay.
+    /// Figure 5, and lines 5a to 5d of figure 7: the probability of a mark for the packet's own delay.
     fn native(&self, packet: &Dequeued) -> f64 {
         let DualPi2Config {
             min_th,
