@@ -20,7 +20,7 @@ const MIN_SAMPLES: u32 = 8;
 /// `HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX`: the limits of a significant increase of the delay.
 const DELAY_MIN: Span = Span::from_ms(4);
 const DELAY_MAX: Span = Span::from_ms(16);
-/// `sk_gso_max_size` of a NIC with segmentation offload.
+/// `sk_gso_max_size` of a NIC with segmentation offload, which Linux has less by the headers.
 const GSO_MAX_SIZE: u64 = 65_536;
 /// The most that `hystart_ack_delay` adds for offloaded bursts.
 const MAX_ACK_DELAY: Span = Span::from_ms(1);

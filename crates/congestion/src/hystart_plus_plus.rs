@@ -1,8 +1,8 @@
 //! HyStart++ (RFC 9406): slow start that grows more slowly once the delay of a round has increased, and
 //! ends some rounds later unless the delay has fallen again.
 //!
-//! An ACK's sample is taken in before the window grows. Leaves out: L, the limit of one ACK's growth,
-//! which is the window rule's.
+//! An ACK's sample is taken in before the window grows, which section 4.2 names first. Leaves out: L, the
+//! limit of one ACK's growth, which is the window rule's.
 
 use incastle_units::Span;
 
