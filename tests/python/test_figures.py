@@ -17,7 +17,6 @@ from matplotlib.figure import Figure
 
 import incastle as ic
 from conftest import SMALL
-from incastle.analysis import queues
 from incastle.analysis.completions import quantile_of
 from incastle.analysis.parameters import told_apart
 from incastle.analysis.seeds import over_seeds
@@ -159,6 +158,33 @@ def test_what_is_measured_of_completion_times_is_named(mixed: ic.Result) -> None
     assert [list(curves(axes)) for axes in both] == 4 * [["mixed", "alone"]]
 
 
+def test_panels_of_completion_times_share_an_axis_with_two_names(mixed: ic.Result) -> None:
+    panels = ic.plot.fct(mixed).axes
+    assert len({axes.get_xlim() for axes in panels}) == 1
+    low, high = panels[0].get_xlim()
+    ticks = [tick for tick in panels[0].get_xticks() if low <= tick <= high]
+    assert len(ticks) >= 2
+
+
+def test_panels_of_papers_are_above_each_other_for_any_size(sweep: ic.Sweep) -> None:
+    figure = ic.plot.slowdown(sweep, style="ieee", size=(3.5, 3.2), bins=[10_000, 100_000])
+    assert [axes.get_subplotspec().get_gridspec().ncols for axes in figure.axes] == [1, 1, 1]
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "median",
+        "95th\npercentile",
+        "99th\npercentile",
+    ]
+    wide = ic.plot.slowdown(sweep, style="ieee", size=(7.0, 2.5))
+    assert wide.axes[0].get_subplotspec().get_gridspec().nrows == 1
+
+
+def test_intervals_of_slowdowns_are_cut_at_one(sweep: ic.Sweep) -> None:
+    figure = ic.plot.slowdown(sweep)
+    for axes in figure.axes:
+        bars = [bar for one in axes.containers for bar in one[2][0].get_segments()]
+        assert all(min(y for _, y in bar) >= min(1.0, max(y for _, y in bar)) for bar in bars)
+
+
 def test_measures_over_a_key_have_a_panel_for_each_group(mixed: ic.Result) -> None:
     scenario = ic.Scenario.from_text(mixed.scenario)
     swept = ic.sweep(scenario, {"flows.web.load": [0.1, 0.2]}, seeds=2)
@@ -232,68 +258,6 @@ def test_a_distribution_ends_at_what_was_completed(sweep: ic.Sweep, ccdf: bool) 
     assert len(axes.collections) == 2, "a band for what is open, of each"
 
 
-def _with_queues(packets: list[int], seconds: list[float], longest: int) -> ic.Result:
-    result = ic.run(ic.Scenario.from_text(SMALL))
-    result.tables["queues"] = pl.DataFrame({"port": "p", "packets": packets, "seconds": seconds})
-    links = result.links.head(1).with_columns(port=pl.lit("p"), max_queue_packets=longest)
-    result.tables["links"] = links
-    return result
-
-
-def test_bins_of_several_lengths_are_bands_up_to_the_longest_queue() -> None:
-    result = _with_queues([0, 5, 1024, 1025, 2048], [1.0, 2.0, 3.0, 2.0, 2.0], 2500)
-    (axes,) = result.plot("queue-cdf").axes
-    (line,) = axes.lines
-    at, shares = (np.asarray(values) for values in (line.get_xdata(), line.get_ydata()))
-    known = ~np.isnan(at)
-    assert list(at[known]) == [0, 5, 1024, 1025, 2047, 2048, 2500]
-    assert list(shares[known]) == pytest.approx([0.1, 0.3, 0.6, 0.6, 0.8, 0.8, 1.0])
-    bands = [path.get_datalim(axes.transData).extents for path in axes.collections]
-    assert np.allclose(bands, [(1025, 0.6, 2047, 0.8), (2048, 0.8, 2500, 1.0)])
-    assert axes.get_xlabel() == "queue at p (packets)"
-    (words,) = [text.get_text() for text in axes.figure.legends[0].get_texts()]
-    assert words == "left open: lengths that share a bin"
-
-
-def test_distributions_of_queues_begin_where_the_curves_do() -> None:
-    result = _with_queues([0, 5, 9], [7.7, 1.3, 1.0], 9)
-    (axes,) = result.plot("queue-cdf").axes
-    assert axes.get_ylim()[0] == pytest.approx(0.75)
-    assert "(axis from 0.75)" in axes.get_ylabel()
-    (axes,) = result.plot("queue-cdf", ccdf=True).axes
-    assert axes.get_yscale() == "log"
-    assert np.asarray(axes.lines[0].get_ydata()) == pytest.approx([0.23, 0.1, 0.05])
-
-
-def test_a_percentile_of_queues_in_a_wide_bin_is_an_interval() -> None:
-    column = "queue_p99_packets"
-    frame = pl.DataFrame(
-        {
-            "n": [1, 1, 2, 3],
-            column: [1025, 1025, 1024, 2048],
-            queues.LONGEST: [1784, 9999, 3000, 2100],
-        }
-    )
-    rows = over_seeds(frame, ["n"], column).to_dicts()
-    assert [(row["low"], row["high"]) for row in rows] == [
-        (1025, 1915.5),
-        (1024, 1024),
-        (2048, 2100),
-    ]
-    ends = [queues.ends_in(row, column) for row in frame.to_dicts()]
-    assert ends == [(1025, 1784), (1025, 2047), (1024, 1024), (2048, 2100)]
-
-
-def test_rare_long_queues_do_not_squeeze_the_others() -> None:
-    result = ic.run(ic.Scenario.from_text(SMALL))
-    result.tables["queues"] = pl.DataFrame(
-        {"port": "p", "packets": [0, 10, 900], "seconds": [1.0, 8.995, 0.005]}
-    )
-    (axes,) = result.plot("queue-cdf").axes
-    assert axes.get_xlim() == (0, 10)
-    assert axes.get_xlabel() == "queue at p (packets, at most 900)"
-
-
 def test_total_goodput_sums_hosts_and_goes_on_in_silence() -> None:
     result = ic.run(ic.Scenario.from_text(SMALL).with_overrides({"flows.long.stop": "5 ms"}))
     (axes,) = result.plot("total-goodput").axes
@@ -305,6 +269,16 @@ def test_total_goodput_sums_hosts_and_goes_on_in_silence() -> None:
     assert axes.get_ylabel() == "total goodput (Mbit/s)"
     assert rates.sum() * 1e6 * 1e-3 / 8 == pytest.approx(result.goodput["bytes"].sum())
     assert rates[-1] == 0
+
+
+def test_bands_over_time_are_of_two_series_at_most(results: list[ic.Result]) -> None:
+    two, three = results[:2], results[:3]
+    (axes,) = ic.plot.total_goodput({"a": two, "b": two}).axes
+    assert len(axes.collections) == 2
+    figure = ic.plot.total_goodput({"a": two, "b": two, "c": three})
+    assert not figure.axes[0].collections
+    words = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert any(word.startswith("95 % interval over 3 seeds: \u00b1") for word in words)
 
 
 def test_panels_of_several_results_show_all_of_each() -> None:

@@ -6,7 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
-from incastle.plotting.style import STYLES, setting
+from incastle.plotting.style import MIN_PAGE_IN, STYLES, setting
 from incastle.units import scale_of
 
 if TYPE_CHECKING:
@@ -37,10 +37,15 @@ ROW = 1.6
 
 
 def is_stacked(options: Options) -> bool:
-    """Return whether panels are above each other: in columns of papers, and in high figures."""
-    if options.size is not None:
-        return options.size[0] < options.size[1]
-    return STYLES[options.style].is_column
+    """Return whether panels are above each other: in columns of papers, and in high figures.
+
+    A paper's figure of another size is in a column as well, unless it is as wide as the page.
+    """
+    is_column = STYLES[options.style].is_column
+    if options.size is None:
+        return is_column
+    width, height = options.size
+    return width < (MIN_PAGE_IN if is_column else height)
 
 
 def panels(

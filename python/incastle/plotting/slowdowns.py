@@ -8,8 +8,10 @@ together, or begin at given sizes. Rounds have no ideal FCT and are left out.
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incastle.analysis.completions import QUANTILES, class_name, counts, statistics_of
 from incastle.analysis.completions import SIZE_CLASSES as CLASSES
@@ -19,12 +21,13 @@ from incastle.plotting.axes import (
     in_line,
     is_stacked,
     legend_outside,
+    letter,
     logarithmic,
     name_once,
     panels,
 )
 from incastle.plotting.series import nothing
-from incastle.plotting.style import look
+from incastle.plotting.style import GREY, look
 from incastle.units import between, si
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import Container
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
     from incastle.plotting.options import Options
     from incastle.plotting.series import Series
@@ -44,8 +48,12 @@ WORDS["p99_9"] = "99.9th percentile"
 SLOWDOWN = "slowdown (FCT / ideal FCT)"
 BELOW, ROOM = 0.9, 1.2
 """The ends of an axis, in values."""
+CUT = "interval cut at slowdown 1, the least"
 MARGIN = 1.5
 """Of a column of panels, in bins."""
+NO_BREAK = "\N{NO-BREAK SPACE}"
+PANEL, LINES = 0.75, 2
+"""The width of a lone panel, as a share of the figure; lines of the name of a bin below it."""
 EVEN = 1.2
 """Bins whose largest has at most this multiple of the smallest's flows have equal counts."""
 FEW = 100
@@ -62,21 +70,22 @@ def draw(figure: Figure, series: Sequence[Series], options: Options) -> str:
         columns = [[row[place] for row in grid] for place in range(len(parts))]
     else:
         columns = [in_line(figure, options, len(names))]
-        stacked = is_stacked(options)
-        grid = [[axes] for axes in columns[0]] if stacked else [columns[0]]
+        grid = [[axes] for axes in columns[0]] if is_stacked(options) else [columns[0]]
+    in_rows = len(grid) > 1
     words: dict[str, Artist | Container] = {}
     for part, column in zip(parts, columns, strict=True):
         for axes, name in zip(column, names, strict=True):
             points = part.points(name)
             words |= intervals.remarks(points)
+            if len(points.filter(_is_cut())):
+                words[CUT] = _carets([], GREY)
             _panel(axes, points, series)
-            axes.set_xticks(range(len(part.axis.texts)), part.axis.texts, rotation=45, ha="right")
-            axes.tick_params(axis="x", pad=1)
-            if not several:
-                axes.set_title(WORDS[name])
-    if several:
+            _name_sizes(figure, axes, part.axis.texts, options, alone=not several and in_rows)
+            if not in_rows:
+                axes.set_title(part.flows["group"][0] if several else WORDS[name])
+    if in_rows or several:
         _name_grid(figure, grid, parts, [WORDS[name] for name in names])
-    else:
+    if not several:
         name_once(figure, grid, parts[0].axis.name, SLOWDOWN)
     legend_outside(figure, grid[0][0], options, words)
     return _source([part.flows for part in parts], series, options) + _fewer(parts, options)
@@ -87,12 +96,29 @@ def _width(part: _Part) -> float:
     return len(part.axis.texts) + MARGIN
 
 
+def _name_sizes(
+    figure: Figure, axes: Axes, texts: Sequence[str], options: Options, *, alone: bool
+) -> None:
+    """Write the sizes of bins below their ticks: in two lines where they fit, else at an angle."""
+    axes.tick_params(axis="x", pad=1)
+    width = PANEL * float(figure.get_size_inches()[0]) / (len(texts) + MARGIN)
+    letters = int(width / letter(options, "font.size"))
+    whole = [re.sub(r"(?<=\d) (?=\w?B)", NO_BREAK, text) for text in texts]
+    wrapped = [textwrap.wrap(text, max(1, letters), break_long_words=False) for text in whole]
+    lines = [line for of_one in wrapped for line in of_one]
+    if alone and max(map(len, wrapped)) <= LINES and max(map(len, lines)) <= letters:
+        axes.set_xticks(range(len(texts)), ["\n".join(of_one) for of_one in wrapped], linespacing=1)
+    else:
+        axes.set_xticks(range(len(texts)), texts, rotation=45, ha="right")
+
+
 def _name_grid(
     figure: Figure, grid: Sequence[Sequence[Axes]], parts: Sequence[_Part], rows: Sequence[str]
 ) -> None:
     """Name the columns by groups and the rows by percentiles; a row has one vertical axis."""
     for axes, part in zip(grid[0], parts, strict=True):
-        axes.set_title(part.flows["group"][0])
+        if len(parts) > 1:
+            axes.set_title(part.flows["group"][0])
     for axes, part in zip(grid[-1], parts, strict=True):
         axes.set_xlabel("flow size, at most" if len(part.axis.texts) > 1 else "flow size")
     for row, words in zip(grid, rows, strict=True):
@@ -136,7 +162,10 @@ class _Part:
 
         keys = ["series", "bin"]
         unfinished = self.cells.group_by(keys).agg(pl.col("unfinished").sum())
-        points = over_seeds(self.cells, keys, f"slowdown_{percentile}")
+        points = over_seeds(self.cells, keys, f"slowdown_{percentile}").with_columns(
+            # No flow is faster than the ideal one, and so no mean of them.
+            mean_from=pl.max_horizontal("mean_from", pl.min_horizontal(pl.lit(1.0), "low"))
+        )
         return points.join(unfinished, on=keys, maintain_order="left").with_columns(
             x=pl.col("bin").replace_strict(self.axis.places)
         )
@@ -237,6 +266,9 @@ def _panel(axes: Axes, points: pl.DataFrame, series: Sequence[Series]) -> None:
         aside = intervals.shifted(axes, number, len(series))
         style = look(number) | {"transform": aside, "label": one.label or "_"}
         intervals.curve(axes, mine, bottom, **style)
+        cut = _carets(mine.filter(_is_cut())["x"].to_list(), style["color"])
+        cut.set_transform(aside)
+        axes.add_line(cut)
         intervals.count_unfinished(axes, mine, number, style["color"])
     ends = ("low", "high", "mean_to")
     finite = [v for end in ends for v in points[end].drop_nulls() if bottom < v < math.inf]
@@ -246,6 +278,22 @@ def _panel(axes: Axes, points: pl.DataFrame, series: Sequence[Series]) -> None:
     logarithmic(axes, "y", [bottom, top])
     axes.set_ylim(bottom, top)
     axes.set_xlim(-0.6, float(points["x"].max()) + 0.6)  # type: ignore[arg-type]
+
+
+def _is_cut() -> pl.Expr:
+    """Return whether an interval ends at the least slowdown, and would go on below it."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    return (pl.col("mean_from") <= 1) & (pl.col("low") > 1)
+
+
+def _carets(places: list[float], color: str) -> Line2D:
+    """Return the signs of intervals that are cut, with their tips at the least slowdown."""
+    from matplotlib.lines import Line2D  # noqa: PLC0415  slow to import
+    from matplotlib.markers import CARETDOWN  # noqa: PLC0415
+
+    sign: dict[str, Any] = {"color": color, "marker": CARETDOWN, "linestyle": ""}
+    return Line2D(places, [1.0] * len(places), **sign)
 
 
 def _fewer(parts: Sequence[_Part], options: Options) -> str:
