@@ -158,7 +158,7 @@ def test_a_loss_in_the_middle_of_a_window_is_repaired_by_three_duplicates() -> N
     assert why.headline == "202 of 286 us: on links, in 2 trips one after the other, 1 for repairs"
     output = [step.text for step in why.story]
     assert "fast retransmit: packet 10 (bytes 5,840 to 7,300) again" in output
-    assert "3 duplicate ACKs, the last at 0.210640 ms" in output
+    assert "3 duplicate ACKs, from here until 0.210640 ms" in output
     assert why.chains == ()
 
 

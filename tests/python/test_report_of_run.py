@@ -105,7 +105,8 @@ def test_a_sweep_is_a_page_with_its_table_and_measures(
     assert output.status == 0, output.err
     text = (out / "report.html").read_text(encoding="utf-8")
     assert "<h1>small, by network.senders and transport.congestion</h1>" in text
-    assert text.count("<tr><td>2</td><td>dctcp</td>") >= 1
+    assert text.count("<tr><td>2</td><td>DCTCP</td>") >= 1, "as figures name it"
+    assert ".wide::-webkit-scrollbar {" in text
     assert "FCT by network.senders" in text
     assert "queue by network.senders" in text
     assert "<section>" not in text

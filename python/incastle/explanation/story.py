@@ -1,7 +1,8 @@
 """Everything that happened to a flow within an interval, in order and in words.
 
-What comes often (marks, drops, duplicate ACKs, cuts) is one line for each stretch between two
-turning points: a fast retransmit, a timeout, the end of a recovery, a change of mode.
+What comes often (marks, drops, duplicate ACKs, cuts) is one line, at its first instant, for each
+stretch between two turning points: a fast retransmit, a timeout, the end of a recovery, a change of
+mode.
 """
 
 from __future__ import annotations
@@ -93,7 +94,7 @@ def _packets(events: list[Event]) -> str:
 
 
 def _until(events: list[Event]) -> str:
-    return "" if len(events) == 1 else f", the last at {words.instant(events[-1].at)}"
+    return "" if len(events) == 1 else f", from here until {words.instant(events[-1].at)}"
 
 
 def _duplicates(_: Record, events: list[Event]) -> str:

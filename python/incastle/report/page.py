@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from rich.text import Text
 
-from incastle.analysis.parameters import summary
+from incastle.analysis.parameters import CONTROLS, algorithms, summary
 from incastle.errors import IncastleError
 from incastle.explanation import api, words
 from incastle.explanation.path import PARTS
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from incastle.explanation.api import Explanation
     from incastle.results import Result
     from incastle.runner import Progress
+    from incastle.sweeps.dataset import Header
     from incastle.sweeps.sweep import Sweep
 
 FLOWS = 5
@@ -139,7 +140,7 @@ def of_sweep(sweep: Sweep, tables: Sequence[tuple[str, Table]], notes: Sequence[
             facts=[f"{len(sweep.frame):,} runs", f"Incastle {header.version}"],
             warnings=(),
             scenario="",
-            tables=[_table(one, title) for title, one in tables],
+            tables=[_table(one, title, _proper(header, varied)) for title, one in tables],
             notes=notes,
             figures=list(_figures_of(sweep, varied)),
         )
@@ -165,9 +166,18 @@ def _simulated(runs: Sequence[Result]) -> list[str]:
     return [si(ordered[0], "s"), si(ordered[-1], "s")]
 
 
-def _table(table: Table, title: str = "") -> Shown:
-    """Read a table of the terminal, without its markup."""
+def _proper(header: Header, varied: Sequence[str]) -> list[dict[str, str]]:
+    """Return the names of a table's first columns by value: of algorithms those of figures."""
+    return [
+        algorithms(map(str, header.values[key])) if key.endswith(CONTROLS) else {} for key in varied
+    ]
+
+
+def _table(table: Table, title: str = "", names: Sequence[dict[str, str]] = ()) -> Shown:
+    """Read a table of the terminal, without its markup, with other names in its first columns."""
     columns = [[_plain(cell) for cell in column.cells] for column in table.columns]
+    for place, proper in enumerate(names):
+        columns[place] = [proper.get(text, text) for text in columns[place]]
     head = [_plain(column.header).replace("\n", " ") for column in table.columns]
     rows = [list(row) for row in zip(*columns, strict=True)]
     return Shown(title or _plain(table.title or ""), head, rows)
