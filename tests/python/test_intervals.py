@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from incastle.plotting import intervals, style
+from incastle.analysis.seeds import over_seeds
+from incastle.plotting import intervals, scales, style
 
 
 def test_bounds_look_different_from_intervals() -> None:
@@ -33,4 +34,48 @@ def test_bounds_look_different_from_intervals() -> None:
     )
     (arrow,) = (line for line in axes.lines if line.get_label() == "_endless")
     assert np.asarray(arrow.get_xydata()).tolist() == [[2, 4]]
-    assert {"95 % interval over 3 seeds", intervals.BOUNDS, intervals.ENDLESS} <= words
+    bounds = intervals.BOUNDS.format("flows")
+    assert {"95 % interval over 3 seeds", bounds, intervals.ENDLESS} <= words
+
+
+def test_intervals_that_end_below_the_axis_have_a_sign() -> None:
+    point = {"x": 1.0, "low": 4.0, "high": 4.0, "mean_from": 0.0, "mean_to": 9.0, "runs": 3}
+    points = pl.DataFrame([point])
+    with style.canvas() as figure:
+        axes = figure.subplots()
+        intervals.curve(axes, points, 2.0, **style.look(0))
+        words = {*intervals.remarks(points, bottom=2.0)}
+        assert intervals.BELOW not in intervals.remarks(points)
+    (sign,) = (line for line in axes.lines if line.get_label() == "_below")
+    assert np.asarray(sign.get_xydata()).tolist() == [[1, 2]]
+    assert intervals.BELOW in words
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "labels", "ticks"),
+    [
+        (0.06, 2.4, 9, [0.05, 0.1, 0.2, 0.5, 1, 2, 5]),
+        (0.06, 2.4, 4, [0.05, 1, 5]),
+        (13, 1457, 5, [10, 100, 2000]),
+        (1, 1, 9, [1, 2]),
+    ],
+)
+def test_ticks_are_around_all_values(
+    low: float, high: float, labels: float, ticks: list[float]
+) -> None:
+    assert scales.ticks_around(low, high, labels) == ticks
+
+
+def test_intervals_of_slowdowns_end_at_1() -> None:
+    frame = pl.DataFrame(
+        {
+            "slowdown_p99": [2.0, 30.0, None],
+            "slowdown_p99_low": [2.0, 30.0, 0.5],
+            "slowdown_p99_high": [2.0, 30.0, math.inf],
+            "seed": [1, 2, 3],
+            "point": ["known", "known", "open"],
+        }
+    )
+    known, open_ = over_seeds(frame, ["point"], "slowdown_p99").iter_rows(named=True)
+    assert (known["low"], known["mean_from"], known["min"]) == (16, 1, 2)
+    assert (open_["low"], open_["high"], open_["min"]) == (1, math.inf, 1)

@@ -546,7 +546,7 @@ def test_figure_of_fixed_numbers(scenario: Scenario) -> None:
     drawn = ic.sweep(scenario, values, 1).plot(
         "network.senders", "goodput", where={"transport.g": 1}
     )
-    assert "transport.g = 1: one seed" in drawn.axes[0].get_title(loc="left")
+    assert "small, g = 1: one seed" in drawn.axes[0].get_title(loc="left")
     (curve,) = drawn.axes[0].get_lines()
     assert len(np.asarray(curve.get_xdata())) == 2
 

@@ -27,7 +27,8 @@ def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.Data
     """Return one row per combination that has the measure: keys and `STATISTICS`.
 
     `low` and `high` are the ends of the mean, `mean_from` and `mean_to` those of its 95 % interval,
-    null with one seed. No measure is negative: an interval ends at 0 at the latest.
+    null with one seed. No measure is negative: an interval ends at 0 at the latest, that of a
+    slowdown at 1.
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
@@ -57,8 +58,16 @@ def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.Data
     )
     factor = {runs: student_t(runs - 1) for runs in grouped["runs"].unique() if runs > 1}
     t = pl.col("runs").replace_strict(factor, default=None, return_dtype=pl.Float64)
+    is_slowdown = column.rpartition(".")[2].startswith("slowdown")
+    least = pl.min_horizontal(pl.lit(1.0 if is_slowdown else 0.0), "high")
+    # What an unfinished transfer has reached may be below any slowdown, and is no bound of it.
+    bounds = [
+        pl.when(pl.col("low") < pl.col("high")).then(pl.col(end).clip(least)).otherwise(end)
+        for end in ("low", "min")
+    ]
     return grouped.with_columns(
-        mean_from=(pl.col("low") - t * pl.col("below")).clip(lower_bound=0),
+        *(bound.alias(end) for bound, end in zip(bounds, ("low", "min"), strict=True)),
+        mean_from=(pl.col("low") - t * pl.col("below")).clip(least),
         # The deviation of what has no limit is no number.
         mean_to=(pl.col("high") + t * pl.col("above")).fill_nan(math.inf),
     ).select(*keys, *STATISTICS)

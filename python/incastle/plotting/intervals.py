@@ -22,8 +22,10 @@ if TYPE_CHECKING:
     from matplotlib.container import Container
     from matplotlib.transforms import Transform
 
-OPEN, COUNTED = "some flows unfinished", "number of unfinished flows"
-BOUNDS, ENDLESS = "between the bounds: unfinished flows", "no upper bound"
+OPEN, COUNTED = "some {} unfinished", "number of unfinished {}"
+BOUNDS, ENDLESS = "between the bounds: unfinished {}", "no upper bound"
+BELOW = "interval ends below the axis"
+"""Words of legends, about flows or rounds."""
 BIN = "between the bounds: lengths that share a bin"
 """The same of percentiles of queues, which no flow leaves open."""
 THIN_BAR, WIDE_BAR, CAP = 0.75, 3.0, 1.1
@@ -31,10 +33,12 @@ THIN_BAR, WIDE_BAR, CAP = 0.75, 3.0, 1.1
 PALE: dict[str, Any] = {"alpha": 0.4}
 ARROW = 9.0
 """Length of an arrow, in widths of lines."""
-ROW = 1.2
+ROW = 1.1
 """The height of a row of numbers, in letters of its size."""
-SMALLEST = 0.579
-"""Size of xx-small letters, in matplotlib's terms of the font's size."""
+SMALLEST = 0.75
+"""Size of numbers in panels, in the font's size: 6 points in columns of papers."""
+EDGE = 0.6
+"""From the edge of a panel to the middle of its first number, in letters of its size."""
 ALIKE = 0.5 * 10.0 ** (1 - DIGITS)
 """Ends that differ by less of their value are written alike."""
 APART, AT_MOST = 0.9, 2.0
@@ -76,7 +80,7 @@ def curve(axes: Axes, data: pl.DataFrame, bottom: float = 0.0, **style: Any) -> 
         axes: where to.
         data: x, low, high, mean_from, mean_to (null with one seed) and optionally unfinished, how
             many flows of the point were; sorted by x.
-        bottom: the end of the axis: bars that begin below it begin there.
+        bottom: the end of the axis: bars that begin below it begin there, with a sign.
         style: colour, line style, marker, label, and a transform such as `shifted`.
 
     """
@@ -103,6 +107,9 @@ def curve(axes: Axes, data: pl.DataFrame, bottom: float = 0.0, **style: Any) -> 
         thin = {"elinewidth": THIN_BAR * width, "capsize": CAP * width, "ecolor": style["color"]}
         ends = [0 * height, height]
         axes.errorbar(means["x"], means["begin"], ends, fmt="none", **thin, **same)
+    if len(cut := means.filter(pl.col("mean_from") < bottom)):
+        sign: dict[str, Any] = {"color": style["color"], "clip_on": False, **_below(), **same}
+        axes.plot(cut["x"], cut["begin"], label="_below", **sign)
     pale = {"color": style["color"], **PALE, **same}
     between = data.filter(~known & ~endless)
     if len(between):
@@ -111,6 +118,13 @@ def curve(axes: Axes, data: pl.DataFrame, bottom: float = 0.0, **style: Any) -> 
     raised = data.filter(endless)
     if len(raised):
         axes.plot(raised["x"], raised["low"].clip(bottom), label="_endless", **_arrow(), **pale)
+
+
+def _below() -> dict[str, Any]:
+    """Return the marker of an interval that ends below the axis, with its tip there."""
+    from matplotlib.markers import CARETDOWN  # noqa: PLC0415  slow to import
+
+    return {"marker": CARETDOWN, "ms": setting("lines.markersize"), "linestyle": ""}
 
 
 def _arrow(below: float = 0.0) -> dict[str, Any]:
@@ -141,7 +155,7 @@ def headroom(axes: Axes, data: pl.DataFrame, rows: int) -> float:
     if data["high"].is_infinite().any():
         points += ARROW * setting("lines.linewidth")
     if _is_counted(axes, data) and len(data.filter(pl.col("unfinished") > 0)):
-        points += (1 + ROW * rows) * SMALLEST * setting("font.size")
+        points += (EDGE + ROW * rows) * SMALLEST * setting("font.size")
     return min(0.5, points / 72 / height_of(axes))
 
 
@@ -156,9 +170,9 @@ def count_unfinished(axes: Axes, data: pl.DataFrame, row: int, color: str) -> No
             f"{one['unfinished']:,}",
             (one["x"], 1),
             xycoords=("data", "axes fraction"),
-            xytext=(0, -1.0 - ROW * row),
+            xytext=(0, -EDGE - ROW * row),
             textcoords=("offset fontsize", "offset fontsize"),
-            size="xx-small",
+            size=SMALLEST * setting("font.size"),
             color=color,
             ha="center",
             va="center",
@@ -173,33 +187,43 @@ def in_corner(axes: Axes, text: str, row: int, color: str, *, left: bool) -> Non
         xycoords="axes fraction",
         xytext=(0.5 if left else 0, 1.0 + ROW * row),
         textcoords=("offset fontsize", "offset fontsize"),
-        size="xx-small",
+        size=SMALLEST * setting("font.size"),
         color=color,
         ha="left" if left else "right",
         va="center",
     )
 
 
-def remarks(data: pl.DataFrame) -> dict[str, Artist | Container]:
-    """Return what a legend has to say of the points that are drawn, with a picture of each."""
+def remarks(
+    data: pl.DataFrame, counted: str = "flows", bottom: float = 0.0
+) -> dict[str, Artist | Container]:
+    """Return what a legend has to say of the points that are drawn, with a picture of each.
+
+    Args:
+        data: the points, as for `curve`.
+        counted: what may be unfinished.
+        bottom: the end of the axis.
+
+    """
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
     from matplotlib.lines import Line2D  # noqa: PLC0415
 
     known = is_known()
     endless = pl.col("high").is_infinite()
-    counted = pl.col("unfinished") > 0 if "unfinished" in data.columns else pl.lit(value=False)
+    some = pl.col("unfinished") > 0 if "unfinished" in data.columns else pl.lit(value=False)
     wide = WIDE_BAR * setting("lines.linewidth")
     pictures: dict[str, tuple[pl.Expr, dict[str, Any]]] = {
-        COUNTED: (counted, {"marker": "$n$"}),
+        COUNTED: (some, {"marker": "$n$"}),
         OPEN: (known & _is_open(data), {"marker": "o", "mfc": "white"}),
         BOUNDS if "unfinished" in data.columns else BIN: (
             ~known & ~endless,
             {"marker": "|", "mew": wide, "ms": 2 * wide, **PALE},
         ),
         ENDLESS: (endless, {**_arrow(below=0.5), **PALE}),
+        BELOW: (pl.col("mean_from") < bottom, _below()),
     }
     found: dict[str, Artist | Container] = {
-        words: Line2D([], [], color=GREY, **{"linestyle": "", **style})
+        words.format(counted): Line2D([], [], color=GREY, **{"linestyle": "", **style})
         for words, (which, style) in pictures.items()
         if len(data.filter(which))
     }

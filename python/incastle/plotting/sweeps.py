@@ -8,7 +8,6 @@ swept key must be fixed: different networks have no common mean.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -16,22 +15,15 @@ from typing import TYPE_CHECKING, Any
 from incastle.analysis.completions import ends_of
 from incastle.analysis.measures import find_column, groups_of, measured, shortened, unit_of
 from incastle.analysis.outcome import in_column
-from incastle.analysis.parameters import CONTROLS, algorithms, last, words
+from incastle.analysis.parameters import CONTROLS, algorithm, algorithms, last, words
 from incastle.analysis.seeds import over_seeds
 from incastle.errors import IncastleError, PlotError
-from incastle.plotting import intervals
-from incastle.plotting.axes import (
-    in_line,
-    is_wide,
-    legend_outside,
-    logarithmic,
-    panels,
-    wrap_name,
-)
+from incastle.plotting import intervals, scales
+from incastle.plotting.axes import in_line, legend_outside, panels, wrap_name
 from incastle.plotting.options import Options
 from incastle.plotting.series import check_number
 from incastle.plotting.style import STYLES, canvas, form_of, look, save
-from incastle.units import as_written, scale_of
+from incastle.units import as_written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -67,7 +59,7 @@ MEASURES = {
         f"{measure}_{name}": text.format(of)
         for measure, of in (
             ("completion", "FCT"),
-            ("round", "request completion time"),
+            ("round", "completion time of rounds"),
             ("slowdown", "slowdown"),
         )
         for name, text in (
@@ -81,7 +73,6 @@ MEASURES = {
 EVEN = 1.05
 """Ratios of neighbours that differ by no more than this are one ratio: the axis is logarithmic."""
 MIN_RATIO = 1.5
-ENDS = ("low", "high", "mean_from", "mean_to", "min", "max")
 POOLED = ("completion_", "round_", "slowdown_")
 """What measures begin with that mix the flows of several groups."""
 LOGARITHMIC = {
@@ -90,12 +81,8 @@ LOGARITHMIC = {
     for name in ("mean", "median", "p99")
 }
 """Measures whose axis may be logarithmic."""
-STRETCH = 1.2
-"""The ends of a logarithmic axis, in values."""
 FEW = 4
 """Values of a key that have a tick each."""
-ROOM = 1.05
-"""The end of an axis that begins at 0, in largest values: curves do not touch the frame."""
 
 
 @dataclass(frozen=True)
@@ -253,7 +240,7 @@ def draw_panels(
             "to draw; the same command with --resume runs what is missing"
         )
     with canvas(options.style) as figure:
-        measures = [wanted for row in rows for wanted in row]
+        measures = [one for row in rows for one in _row(sweep, row)]
         is_grid = len(rows) > 1 and len(rows[0]) > 1
         if is_grid:
             places = panels(figure, options, len(rows), len(rows[0]))
@@ -261,29 +248,59 @@ def draw_panels(
         else:
             grid = in_line(figure, options, len(measures))
         remarks: dict[str, Artist | Container] = {}
-        for axes, wanted in zip(grid, measures, strict=True):
-            remarks |= _panel(axes, sweep, wanted, labels)
+        for axes, measure in zip(grid, measures, strict=True):
+            remarks |= _panel(axes, sweep, measure, labels)
             _shorten(axes, options, names_group=is_grid)
+        title = _title(sweep, rows[0][0], options)
         if len(grid) == 1 and not STYLES[options.style].is_column:
-            grid[0].set_title(_title(sweep, measures[0], options.title))
-        elif options.title:
-            figure.suptitle(options.title, x=0.01, ha="left")
+            grid[0].set_title(title)
+        elif title:
+            figure.suptitle(title, x=0.01, ha="left")
         legend_outside(figure, grid[0], options, remarks)
         if path is not None:
             save(figure, path)
     return figure
 
 
+@dataclass(frozen=True)
+class _Measure:
+    """What a panel shows: the names of its axes, the values in the unit of its row, its scale."""
+
+    wanted: Axes
+    column: str
+    data: pl.DataFrame
+    unit: str
+    is_log: bool
+
+    @property
+    def counted(self) -> str:
+        """What may be unfinished."""
+        return "rounds" if _is_of_rounds(self.column) else "flows"
+
+
+def _row(sweep: Sweep, row: Sequence[Axes]) -> list[_Measure]:
+    """Return the panels of a row, which share one unit and one kind of scale."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    columns = [column_of(sweep, wanted) for wanted in row]
+    data = [_values(sweep, *one) for one in zip(row, columns, strict=True)]
+    factor, unit = scales.unit_of_row(data, unit_of(columns[0]))
+    data = [one.with_columns(pl.col(scales.POINTS + scales.INTERVALS) / factor) for one in data]
+    is_wide = shortened(columns[0]).rpartition(".")[2] in LOGARITHMIC
+    is_log = is_wide and scales.is_logarithmic(data)
+    measures = zip(row, columns, data, strict=True)
+    return [_Measure(wanted, column, of, unit, is_log) for wanted, column, of in measures]
+
+
 def _panel(
-    axes: mpl_axes.Axes, sweep: Sweep, wanted: Axes, labels: Sequence[str] | None
+    axes: mpl_axes.Axes, sweep: Sweep, measure: _Measure, labels: Sequence[str] | None
 ) -> dict[str, Artist | Container]:
     """Draw a measure; return what the legend has to say of it."""
-    column = column_of(sweep, wanted)
-    data = _values(sweep, wanted, column)
-    _curves(axes, data, wanted, column, sweep, labels)
-    remarks = intervals.remarks(data)
+    data = measure.data
+    bottom = _curves(axes, measure, sweep, labels)
+    remarks = intervals.remarks(data, measure.counted, bottom)
     known = data.filter(data["runs"] > 1).filter(intervals.is_known())
-    if as_written(known[wanted.x].to_list()) is not None and len(known):
+    if as_written(known[measure.wanted.x].to_list()) is not None and len(known):
         remarks |= intervals.shade("range of the seeds")
     return remarks
 
@@ -324,14 +341,18 @@ def _with_unfinished(data: pl.DataFrame, runs: pl.DataFrame, column: str) -> pl.
     """Add how many transfers were unfinished, to a measure that they could change."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
-    of_group, dot, measure = column.rpartition(".")
-    name = "rounds_unfinished" if measure.startswith("round_") else "unfinished"
+    of_group, dot, _ = column.rpartition(".")
+    name = "rounds_unfinished" if _is_of_rounds(column) else "unfinished"
     counted = f"{of_group}{dot}{name}"
     if not {ends_of(column)[0], counted} <= {*runs.columns}:
         return data
     keys = [key for key in data.columns if key in runs.columns]
     found = runs.group_by(keys).agg(unfinished=pl.col(counted).sum().cast(pl.Int64))
     return data.join(found, on=keys, nulls_equal=True, maintain_order="left")
+
+
+def _is_of_rounds(column: str) -> bool:
+    return column.rpartition(".")[2].startswith("round_")
 
 
 def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
@@ -343,73 +364,61 @@ def _texts(data: pl.DataFrame, key: str, header: Header) -> pl.Series:
     return pl.Series([written[value] for value in data[key]], dtype=pl.String)
 
 
-def _title(sweep: Sweep, wanted: Axes, title: str | None) -> str:
-    if title is not None:
-        return title
-    fixed = "".join(f", {key} = {value}" for key, value in wanted.fixed.items())
+def _title(sweep: Sweep, wanted: Axes, options: Options) -> str:
+    """Return the title as it is wanted, else scenario, point and seeds; none in columns."""
+    if options.title is not None or STYLES[options.style].is_column:
+        return options.title or ""
+    fixed = {key: (value,) for key, value in wanted.fixed.items()}
+    point = point_words({**fixed, **options.where}, sweep.header.keys)
     seeds = sweep.frame["seed"].n_unique()
-    return f"{sweep.header.name}{fixed}: " + (f"mean of {seeds} seeds" if seeds > 1 else "one seed")
+    count = f"mean of {seeds} seeds" if seeds > 1 else "one seed"
+    return f"{', '.join([sweep.header.name, *point])}: {count}"
+
+
+def point_words(where: Mapping[str, Sequence[str]], keys: Sequence[str]) -> list[str]:
+    """Name the keys of which one value is chosen: `load = 0.5`; others are curves."""
+    chosen = {whole_key(key, keys): values[0] for key, values in where.items() if len(values) == 1}
+    ends = [last(key) for key in keys]
+    return [
+        f"{last(key) if ends.count(last(key)) == 1 else key} = "
+        f"{algorithm(value) if key.endswith(CONTROLS) else value}"
+        for key, value in chosen.items()
+    ]
 
 
 def _curves(
-    axes: mpl_axes.Axes,
-    data: pl.DataFrame,
-    wanted: Axes,
-    column: str,
-    sweep: Sweep,
-    labels: Sequence[str] | None,
-) -> None:
+    axes: mpl_axes.Axes, measure: _Measure, sweep: Sweep, labels: Sequence[str] | None
+) -> float:
+    """Draw the curves of a measure; return the lower end of the axis."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
-    header, of_flows = sweep.header, groups_of(sweep.frame.columns)
+    wanted, data, header = measure.wanted, measure.data, sweep.header
+    of_flows = groups_of(sweep.frame.columns)
     hues = None if wanted.hue is None else _texts(data, wanted.hue, header)
     x_name = _key_words(wanted.x, header.keys, of_flows)
     positions, is_scale = _x_axis(axes, wanted.x, data[wanted.x].to_list(), x_name)
-    factor, unit = scale_of([float(value) for value in data["low"]], unit_of(column))
-    places = pl.Series("x", positions, pl.Float64)
-    drawn = data.with_columns(places, *(pl.col(end) / factor for end in ENDS))
+    drawn = data.with_columns(pl.Series("x", positions, pl.Float64))
     groups = pl.Series([""] * len(data)) if hues is None else hues
     values = groups.unique(maintain_order=True).to_list()
     cells = [{str(wanted.hue): value} for value in values]
     check_number(len(values), f"values of {wanted.hue}", cells)
     names = _names(wanted.hue, values)
     share = intervals.headroom(axes, drawn, len(values))
-    is_time = shortened(column).rpartition(".")[2] in LOGARITHMIC
-    bottom = _y_axis(axes, drawn, share, is_time=is_time)
+    bottom = scales.limit(axes, drawn, share, is_log=measure.is_log)
     for place, group in enumerate(values):
         mine = drawn.filter(groups == group).sort("x")
         style = look(place)
+        style["transform"] = intervals.shifted(axes, place, len(values))
         shade: dict[str, Any] = {"color": style["color"], "alpha": 0.15, "lw": 0}
         closed = mine.select(intervals.is_known()).to_series() & is_scale
         style["linestyle"] = style["linestyle"] if is_scale else ""
-        axes.fill_between(mine["x"], mine["min"], mine["max"], where=closed, **shade)
+        shade |= {"where": closed, "transform": style["transform"]}
+        axes.fill_between(mine["x"], mine["min"], mine["max"], **shade)
         style["label"] = labels[place] if labels else names[group]
-        style["transform"] = intervals.shifted(axes, place, len(values))
         intervals.curve(axes, mine, bottom, **style)
         intervals.count_unfinished(axes, mine, place, style["color"])
-    axes.set_ylabel(_measure_words(column, unit, of_flows))
-
-
-def _y_axis(axes: mpl_axes.Axes, data: pl.DataFrame, share: float, *, is_time: bool) -> float:
-    """Limit the axis of the measure, with a share free at the top; return its lower end.
-
-    Times and slowdowns of different orders of magnitude have a logarithmic axis; other measures
-    begin at 0.
-    """
-    finite = [float(v) for end in ENDS for v in data[end].drop_nulls() if math.isfinite(v)]
-    lows: list[float] = data["low"].to_list()
-    if is_time and is_wide([*lows, *(v for v in data["high"] if math.isfinite(v))]):
-        bottom, top = min(lows) / STRETCH, max(finite) * STRETCH
-        top *= (top / bottom) ** (share / (1 - share))
-        logarithmic(axes, "y", [bottom, top])
-        axes.set_ylim(bottom, top)
-        return bottom
-    # The room above is a share of the axis, not of the curves' own range: they may lie together,
-    # far from 0. No measure is below 0, whatever the interval of its mean.
-    top = ROOM * max(finite) / (1 - share)
-    if min(lows) >= 0:
-        axes.set_ylim(0, top or None)
-    return min(0.0, *lows)
+    axes.set_ylabel(_measure_words(measure.column, measure.unit, of_flows))
+    return bottom
 
 
 def _names(key: str | None, values: Sequence[str]) -> dict[str, str]:
