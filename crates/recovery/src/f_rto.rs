@@ -2,8 +2,9 @@
 //! 3.1, with SACK). The first segment is sent again, then new data in place of further repetitions: an
 //! acknowledgement of data sent once, before the timeout, shows that nothing was lost.
 //!
-//! Leaves out: the variant without SACK (section 2). Step 3a bounds the window by three segments; slow
-//! start from one segment has not gone beyond.
+//! Leaves out: the variant without SACK (section 2), and the reset of the SACK scoreboard in step 1: what
+//! was reported stays reported. Step 3a bounds the window by three segments; slow start from one segment
+//! has not gone beyond.
 
 /// An acknowledgement, as F-RTO reads it.
 #[derive(Debug, Clone, Copy)]

@@ -62,7 +62,7 @@ fn prague_alone_fills_the_link_with_a_queue_of_a_millisecond() {
     assert_eq!(whole(&output, "flows", "drops"), [0]);
 }
 
-/// RFC 9332, section 1.1: the classic queue at its target does not delay the L4S queue, and the coupling
+/// RFC 9332, section 1: the classic queue at its target does not delay the L4S queue, and the coupling
 /// gives flows of both kinds about equal shares.
 #[test]
 fn prague_and_cubic_share_the_link_and_not_the_delay() {
