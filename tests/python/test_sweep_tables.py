@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+import polars as pl
 
 import incastle as ic
 from incastle import terminal
+from incastle.analysis.completions import how_to_complete
 from incastle.analysis.measures import groups_of
+from incastle.analysis.seeds import over_seeds
 from incastle.commands import many_runs
+from incastle.commands.sweep import of_seeds
 from incastle.runner import Progress
 from incastle.sweeps.progress import SweepProgress
 from incastle.terminal import aligned
@@ -33,6 +39,38 @@ def test_each_group_of_flows_has_its_own_row(cli: Cli, folder: Path) -> None:
     rows = [line.split()[:2] for line in second.splitlines() if line[:1] in {"2", "3"}]
     assert rows == [["2", "long"], ["2", "short"], ["3", "long"], ["3", "short"]]
     assert groups_of(ic.Sweep.load(folder / "two").frame.columns) == ["long", "short"]
+
+
+def test_a_cell_without_an_upper_bound_has_the_mean_of_the_lower_ones() -> None:
+    frame = pl.DataFrame(
+        {
+            "completion_p99_s": [None, 0.2, None],
+            "completion_p99_low_s": [0.01, 0.2, 0.03],
+            "completion_p99_high_s": [math.inf, 0.2, math.inf],
+        }
+    )
+    (row,) = over_seeds(frame, [], "completion_p99_s").iter_rows(named=True)
+    assert row["mean_from"] == 0
+    assert of_seeds(row, 1e-3) == "\u2265 80\n[dim]\u2265 10[/]"
+
+
+def test_what_covers_the_whole_run_is_named_so(cli: Cli, folder: Path) -> None:
+    """Rates of the whole run stand beside times of the measured interval."""
+    words = ("sweep", "small.toml", "--set", "network.senders=2,3", "--seeds", "2")
+    whole = cli(*words, "--out", "whole")
+    assert "whole run" not in whole.out.partition("FCT")[0]
+    part = cli(*words, "--set", "measure.until=15 ms", "--out", "part")
+    first, _, second = part.out.partition("each group of flows")
+    assert "whole run" in first
+    assert "whole run" in second.partition("\n\n")[0]
+    assert (folder / "part").is_dir()
+
+
+def test_a_remedy_that_is_taken_is_not_advised() -> None:
+    assert "set [measure] until before the end" in how_to_complete(1.0, 1.0)
+    taken = how_to_complete(0.5, 1.0)
+    assert "until before the end" not in taken
+    assert "an earlier [measure] until, or a longer run.duration" in taken
 
 
 def test_numbers_are_whole_where_there_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -34,10 +34,9 @@ ENDINGS = ("_bit_s", "_bytes", "_packets", "_s")
 """The units that a column's name may end in."""
 
 HOW_TO_COMPLETE = (
-    "To complete them, set [measure] until before the end of the run, or a longer run.duration; "
+    "To complete them, {}, or a longer run.duration; "
     'finite work also ends with [run] stop = "when-done"'
 )
-"""The remedy for unfinished transfers, unless a warning says that they cannot complete."""
 
 
 def ends_of(column: str) -> tuple[str, str]:
@@ -173,7 +172,20 @@ def shown(low: float | None, high: float | None, unit: str) -> str:
     return (ends.pop() if len(ends) == 1 else between(low, high, unit)).rstrip()
 
 
-def unfinished_note(begun: pl.DataFrame) -> str | None:
+def how_to_complete(measured_to_s: float, simulated_s: float) -> str:
+    """Return the remedy for unfinished transfers, unless a warning says that they cannot complete.
+
+    Where the measured interval ends before the run already, it is not to be set, but to be shorter.
+    """
+    is_set = measured_to_s < simulated_s
+    return HOW_TO_COMPLETE.format(
+        "set an earlier [measure] until"
+        if is_set
+        else "set [measure] until before the end of the run"
+    )
+
+
+def unfinished_note(begun: pl.DataFrame, remedy: str) -> str | None:
     """Describe how many of `observed` are unfinished, the consequence and the remedy."""
     unfinished = begun["fct_s"].null_count()
     if not unfinished:
@@ -182,5 +194,5 @@ def unfinished_note(begun: pl.DataFrame) -> str | None:
     return (
         f"{unfinished:,} of {len(begun):,} transfers that began in the measured interval {were} "
         "unfinished at the end of the run: means and percentiles that depend on them are ranges or "
-        f"lower bounds (\u2265). {HOW_TO_COMPLETE}"
+        f"lower bounds (\u2265). {remedy}"
     )

@@ -11,7 +11,6 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.analysis.completions import HOW_TO_COMPLETE
 from incastle.analysis.measures import ends_in, shortened
 from incastle.commands import many_runs
 from incastle.commands.many_runs import (
@@ -200,7 +199,7 @@ def _undecided(found: SearchResult) -> None:
         those = ", ".join(escape(one.choice.words) for one in found.undecided)
         terminal.errors().print(
             f"[yellow]warning:[/] undecided at {those}, and counted as not fulfilled: transfers "
-            f"were unfinished. {escape(HOW_TO_COMPLETE)}"
+            f"were unfinished. {escape(many_runs.remedy(found.sweep.frame))}"
         )
 
 

@@ -10,7 +10,7 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.analysis.completions import HOW_TO_COMPLETE
+from incastle.analysis.completions import how_to_complete
 from incastle.analysis.measures import unit_of
 from incastle.commands.options import MAX_SEED, RESULTS, count_option, option, seed_option, setting
 from incastle.errors import ClusterError, IncastleError, InternalError, RunError
@@ -192,12 +192,19 @@ def report_unfinished(frame: pl.DataFrame, consequence: str) -> None:
 def unfinished_note(frame: pl.DataFrame, consequence: str) -> str | None:
     """Describe the number of unfinished transfers, and the consequence for their values."""
     count = int(sum(frame[one].sum() for one in UNFINISHED))
+    if not count:
+        return None
     return (
         f"{count:,} transfers and rounds were unfinished at the ends of their runs: where "
-        f"a value depends on them, {consequence}. {HOW_TO_COMPLETE}"
-        if count
-        else None
+        f"a value depends on them, {consequence}. {remedy(frame)}"
     )
+
+
+def remedy(frame: pl.DataFrame) -> str:
+    """Return how the unfinished transfers of runs can be completed."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    return how_to_complete(*frame.select(pl.col("measured_to_s", "simulated_s").min()).row(0))
 
 
 def number(value: float) -> str:

@@ -87,7 +87,8 @@ WHOLE_RUN = {
     "timeouts": "timeouts",
     "drops": "drops",
 }
-"""Columns that cover the whole run."""
+"""Columns that cover the whole run, as their headings say where others do not."""
+WHOLE = "whole run"
 
 LONG = ((86_400.0, "days"), (3_600.0, "h"), (60.0, "min"), (1.0, "s"))
 
@@ -371,11 +372,11 @@ def combinations(outcome: Sweep) -> Combinations:
         tables.append(("each group of flows", table))
         measures += more
     measures = [one for one in SHOWN if one in measures]
-    bounds = "the bounds of the value are shown"
+    bounds, no_upper = "the bounds of the value are shown", "no upper bound"
     if several:
         bounds = "the cell spans the 95 % intervals of the lower and of the upper bounds' means"
-    no_upper = "\u2265 a: no upper bound"
-    unfinished = many_runs.unfinished_note(frame, f"{bounds} (a to b; {no_upper})")
+        no_upper += ", and a is the mean of the lower ones"
+    unfinished = many_runs.unfinished_note(frame, f"{bounds} (a to b; \u2265 a: {no_upper})")
     return Combinations(tables, _coverage(frame, measures), unfinished)
 
 
@@ -392,7 +393,7 @@ def _by_group(frame: pl.DataFrame, keys: Sequence[str], groups: Sequence[str]) -
     return pl.concat(
         frame.select(
             *keys,
-            "seed",
+            *("seed", "measured_from_s", "measured_to_s", "simulated_s"),
             pl.lit(group).alias("group"),
             *(
                 pl.col(name).alias(name.removeprefix(f"{group}."))
@@ -415,11 +416,15 @@ def _rows(
     by_measure = {one: _by_cell(over_seeds(frame, keys, one), keys) for one in measures}
     runs = dict(_runs(frame, keys))
     scales = {one: _scale(one, by_measure[one].values()) for one in measures}
-    names = ("\n".join(filter(None, (SHOWN[one], scales[one][1]))) for one in measures)
+    of_all = "" if _is_whole(frame) else WHOLE
+    covered = {one: of_all if one in WHOLE_RUN else "" for one in measures}
+    names = (
+        "\n".join(filter(None, (SHOWN[one], covered[one], scales[one][1]))) for one in measures
+    )
     table = aligned(None, *headings(keys), "runs", *names)
     for row in rows:
         words = [escape(_plain(value)) for value in row]
-        numbers = (_of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
+        numbers = (of_seeds(by_measure[one].get(row), scales[one][0]) for one in measures)
         table.add_row(*words, str(runs[row]), *numbers)
     return table, measures
 
@@ -428,7 +433,7 @@ def _coverage(frame: pl.DataFrame, measures: Sequence[str]) -> str:
     """Describe the time, hosts and ports that the columns cover."""
     begin, end = frame["measured_from_s"], frame["measured_to_s"]
     interval = "the measured interval ([measure] warmup to until)"
-    if (begin == 0).all() and end.equals(frame["simulated_s"]):
+    if _is_whole(frame):
         interval = "the whole run"
     elif begin.n_unique() == end.n_unique() == 1:
         interval = f"the measured interval, {between(begin[0], end[0], 's')}"
@@ -443,6 +448,13 @@ def _coverage(frame: pl.DataFrame, measures: Sequence[str]) -> str:
             f"packets waiting: of each run the port with the longest mean queue, in {interval}"
         )
     return "; ".join([*parts, f"{', '.join(whole)}: the whole run"])
+
+
+def _is_whole(frame: pl.DataFrame) -> bool:
+    """Return whether the measured interval is the whole run, of all runs."""
+    return bool((frame["measured_from_s"] == 0).all()) and frame["measured_to_s"].equals(
+        frame["simulated_s"]
+    )
 
 
 def _has_values(frame: pl.DataFrame, column: str) -> bool:
@@ -478,10 +490,11 @@ def _scale(column: str, rows: Iterable[Mapping[str, Any]]) -> tuple[float, str]:
     return factor, "" if unit == "packets" else unit  # as in the heading
 
 
-def _of_seeds(row: Mapping[str, Any] | None, factor: float) -> str:
+def of_seeds(row: Mapping[str, Any] | None, factor: float) -> str:
     """Write a measure over the seeds: mean and half of its interval, below them min to max.
 
-    Where only bounds of the mean are known, its whole interval from `mean_from` to `mean_to`.
+    Where only bounds of the mean are known, its whole interval from `mean_from` to `mean_to`; where
+    there is no upper one, the lower one itself: the interval of what has no limit tells nothing.
     """
     if row is None:
         return "-"
@@ -491,7 +504,8 @@ def _of_seeds(row: Mapping[str, Any] | None, factor: float) -> str:
     if low == high:
         mean = _with_half(low / factor, (end - low) / factor)
     else:
-        mean = _ends(row["mean_from"] / factor, end / factor, " to ")
+        first = low if math.isinf(end) else row["mean_from"]
+        mean = _ends(first / factor, end / factor, " to ")
     return f"{mean}\n[dim]{_ends(row['min'] / factor, row['max'] / factor)}[/]"
 
 

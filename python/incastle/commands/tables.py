@@ -160,7 +160,10 @@ def _bounded(row: dict[str, Any], column: str, unit: str) -> str:
 def unfinished_note(outcomes: Sequence[Result]) -> str | None:
     """Describe how many transfers are unfinished, or that none counts, with the remedy."""
     frame = _observed(outcomes)
-    return _none_began(outcomes) if frame is None else completions.unfinished_note(frame)
+    if frame is None:
+        return _none_began(outcomes)
+    ends = (min(one.totals[end] for one in outcomes) for end in ("measured_to_s", "simulated_s"))
+    return completions.unfinished_note(frame, completions.how_to_complete(*ends))
 
 
 def _none_began(outcomes: Sequence[Result]) -> str | None:
