@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 import polars as pl
+from matplotlib.image import imread
 
 import incastle as ic
 from incastle.explanation import api
@@ -130,3 +131,18 @@ def test_flows_without_an_end_are_not_explained(
     assert cli("run", str(scenario), "--set", "run.duration=5 ms", "--out", str(result)).status == 0
     assert cli("report", str(result), "--out", str(out)).status == 0
     assert "No flow of this run has an end." in out.read_text(encoding="utf-8")
+
+
+def test_an_explanation_is_drawn_in_the_style_and_the_size_that_are_wanted(
+    cli: Callable[..., Output], tmp_path: Path
+) -> None:
+    result, small = ic.run(ic.Scenario.from_text(INCAST)), tmp_path / "small.png"
+    result.save(tmp_path / "result")
+    words = ("explain", str(tmp_path / "result"))
+    figure = ("--plot", str(small), "--style", "ieee", "--size", "3.5x3")
+    output = cli(*words, *figure)
+    assert output.status == 0, output.err
+    assert imread(small).shape[:2] == (900, 1050)
+    output = cli(*words, "--style", "ieee")
+    assert output.status == 2
+    assert "--style and --size are of --plot" in output.err

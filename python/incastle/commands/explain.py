@@ -9,7 +9,7 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.commands.options import AsJson, Unverified  # noqa: TC001  typer looks at it
+from incastle.commands.options import AsJson, Size, Style, Unverified  # noqa: TC001  typer looks at it
 from incastle.errors import IncastleError, Interrupted
 from incastle.interrupts import INTERRUPTED
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from incastle.explanation.api import Explanation
     from incastle.explanation.timeouts import Step
+    from incastle.plotting.options import Options
     from incastle.results import Result
 
 EXAMPLES = (
@@ -54,6 +55,8 @@ def explain(
         Path | None,
         typer.Option(metavar="FILE", help="Draw the flow into this .png, .svg or .pdf file."),
     ] = None,
+    style: Style = "screen",
+    size: Size = None,
     as_json: AsJson = False,
     everything: Annotated[
         bool,
@@ -68,17 +71,15 @@ def explain(
     """
     from incastle.explanation import api  # noqa: PLC0415
     from incastle.explanation import drawing as draw  # noqa: PLC0415
-    from incastle.plotting import style  # noqa: PLC0415  only here
     from incastle.results import Result  # noqa: PLC0415
 
+    look = _look(plot, style, size)  # refused before the run, not after it
     if bool(flow) + slowest + timeouts > 1:
         raise IncastleError("only one of --flow, --slowest and --timeouts can be given")
     if everything and not timeouts:
         raise IncastleError("--all is of --timeouts: give both, or name flows with --flow")
-    if plot is not None:
-        style.form_of(plot)  # refused before the run, not after it
-        if timeouts or len(flow or ()) > 1:
-            raise IncastleError("--plot draws one flow: name it with --flow")
+    if plot is not None and (timeouts or len(flow or ()) > 1):
+        raise IncastleError("--plot draws one flow: name it with --flow")
     loaded = Result.load(result, verify=not unverified)
     flows = api.timed_out(loaded) if timeouts else _named(loaded, flow or [])
     left_out = max(0, len(flows) - MAX_FLOWS) if timeouts and not everything else 0
@@ -99,9 +100,21 @@ def explain(
         else:
             _show(found, only_timeouts=timeouts)
 
-    terminal.figure_first(plot, lambda path: draw.save(found[0], path), print_it)
+    terminal.figure_first(plot, lambda path: draw.save(found[0], path, look), print_it)
     if left_out:
         terminal.note(f"{left_out} more flows had timeouts (--all explains them, too)")
+
+
+def _look(plot: Path | None, style: str, size: str | None) -> Options:
+    """Return how the figure looks; refuse what is of no figure."""
+    from incastle.plotting import options  # noqa: PLC0415  only here
+    from incastle.plotting.style import form_of  # noqa: PLC0415
+
+    if plot is not None:
+        form_of(plot)
+    elif style != "screen" or size is not None:
+        raise IncastleError("--style and --size are of --plot: name its file")
+    return options.Options(style=style, size=None if size is None else options.inches(size))
 
 
 def _named(result: Result, names: Sequence[str]) -> list[int]:

@@ -48,6 +48,12 @@ On = Annotated[
     str | None,
     option("Address of a Dask scheduler, such as tcp://host:8786.", "--on", metavar="ADDRESS"),
 ]
+Style = Annotated[
+    str, typer.Option(help="`screen`, `ieee`, `acm` (columns of papers) or `slides`.")
+]
+Size = Annotated[
+    str | None, typer.Option(metavar="WxH", help="Size, as 3.5x2.4 (inches) or '89x60 mm'.")
+]
 AsJson = Annotated[bool, option("Print JSON, and nothing else, on standard output.", "--json")]
 Unverified = Annotated[
     bool, option("Skip the check of files against their hashes.", "--unverified")

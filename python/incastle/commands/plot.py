@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incastle.commands.options import Unverified  # noqa: TC001  typer looks at it
+from incastle.commands.options import Size, Style, Unverified  # noqa: TC001  typer looks at it
 from incastle.errors import IncastleError
 from incastle.results import Result
 from incastle.storage.places import HEADER, SUMMARY
@@ -84,13 +84,8 @@ def plot(
     title: Annotated[
         str | None, typer.Option(help="Title; an empty one is none.", show_default="NAME, seeds")
     ] = None,
-    style: Annotated[
-        str, typer.Option(help="`screen`, `ieee`, `acm` (columns of papers) or `slides`.")
-    ] = "screen",
-    size: Annotated[
-        str | None,
-        typer.Option(metavar="WxH", help="Size, as 3.5x2.4 (inches) or '89x60 mm'."),
-    ] = None,
+    style: Style = "screen",
+    size: Size = None,
     out: Annotated[
         Path | None,
         typer.Option(

@@ -6,13 +6,16 @@ before it; the line is what is acknowledged; bands are the waits for retransmiss
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+import textwrap
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from incastle.errors import PlotError
 from incastle.explanation import path as paths
 from incastle.explanation.path import PARTS
 from incastle.explanation.record import PS_PER_S, SENDER
 from incastle.plotting import style
+from incastle.plotting.axes import legend_outside, letter
+from incastle.plotting.options import Options
 from incastle.plotting.style import (
     BLACK,
     BLUE,
@@ -23,7 +26,9 @@ from incastle.plotting.style import (
     PURPLE,
     RED,
     SKY,
+    STYLES,
     canvas,
+    setting,
 )
 
 if TYPE_CHECKING:
@@ -34,6 +39,8 @@ if TYPE_CHECKING:
     from incastle.explanation.api import Explanation
     from incastle.explanation.record import Packet
 
+SIZE = (8.0, 4.6)
+"""Inches on a screen: wider than other figures, with the legend beside the panel."""
 MS = 1e-9
 """Milliseconds in a picosecond."""
 COLOURS = {
@@ -50,8 +57,10 @@ COLOURS = {
 }
 
 
-def save(explanation: Explanation, path: Path) -> None:
+def save(explanation: Explanation, path: Path, options: Options | None = None) -> None:
     """Draw an explanation into a file whose suffix, png, svg or pdf, gives the format.
+
+    Columns of papers have no title, and the legends above and below.
 
     Raises:
         PlotError: no such format, or no data were ever sent.
@@ -59,16 +68,26 @@ def save(explanation: Explanation, path: Path) -> None:
 
     """
     style.form_of(path)
-    with canvas() as figure:
-        figure.set_size_inches(8.0, 4.6)
+    options = options or Options()
+    is_column = STYLES[options.style].is_column
+    with canvas(options.style) as figure:
+        if options.size is not None or options.style == "screen":
+            figure.set_size_inches(*(options.size or SIZE))
         above, below = figure.subplots(2, 1, sharex=True, height_ratios=[12, 1])
         _sequence(above, explanation)
         _strip(below, explanation)
-        title = f"{explanation.name}, {explanation.hosts[0]} to {explanation.hosts[1]}: "
-        above.set_title(title + explanation.headline)
         handles, labels = above.get_legend_handles_labels()
         more, words = below.get_legend_handles_labels()
-        above.legend(handles + more, labels + words, loc="upper left", bbox_to_anchor=(1.0, 1.0))
+        if is_column:
+            legend_outside(figure, above, options, dict(zip(words, more, strict=True)))
+        else:
+            title = f"{explanation.name}, {explanation.hosts[0]} to {explanation.hosts[1]}: "
+            letters = float(figure.get_size_inches()[0]) / letter(options, "figure.titlesize")
+            figure.suptitle(
+                textwrap.fill(title + explanation.headline, int(letters)), x=0.01, ha="left"
+            )
+            beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
+            above.legend(handles + more, labels + words, **beside)
         style.save(figure, path)
 
 
@@ -110,7 +129,8 @@ def _points(axes: Axes, packets: list[Packet], unit: int, look: _Look) -> None:
     if packets:
         times = [one.sent.at * MS for one in packets]
         heights = [(one.sent.seq or 0) / unit for one in packets]
-        axes.plot(times, heights, look.marker, color=look.colour, label=look.label, markersize=4)
+        size = setting("lines.markersize")
+        axes.plot(times, heights, look.marker, color=look.colour, label=look.label, markersize=size)
 
 
 def _acknowledged(axes: Axes, explanation: Explanation, unit: int) -> None:

@@ -192,7 +192,11 @@ def queue_cdf(figure: Figure, series: Sequence[Series], options: Options) -> str
     wide = any(shares["last"].gt(shares["packets"]).any() for _, shares in curves)
     words = intervals.shade("left open: lengths that share a bin") if wide else None
     legend_outside(figure, axes, options, words)
-    return f"the time-weighted histogram (queues.parquet){drawn.words}"
+    ends = any("links" not in run.tables for one in series for run in one.runs)
+    known = (
+        "; the table links has the longest queues, where bands would end" if wide and ends else ""
+    )
+    return f"the time-weighted histogram (queues.parquet){drawn.words}{known}"
 
 
 def _axes_of_shares(axes: Axes, curves: Sequence[pl.DataFrame], name: str, floor: float) -> None:
