@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from incastle import _engine, interrupts
 from incastle.controllers.faults import stopped_within, words_of
-from incastle.errors import ControllerError, InternalError, Interrupted, RunError
+from incastle.errors import ControllerError, IncastleError, InternalError, Interrupted, RunError
 from incastle.results import Result
 from incastle.scenario import (
     Scenario,
     Value,
+    checked_form,
     controller_files,
     controllers_of,
     no_other_than,
@@ -83,11 +84,13 @@ def run(
         Interrupted: Ctrl-C; the run up to then is `.partial[0]`.
         RunError: the engine stopped the run.
         ControllerError: a controller of your own failed.
+        IncastleError: no flow uses one of `controllers`.
 
     """
     if controllers:
         scenario = no_other_than(scenario).with_controllers(controllers)
     one = _scenario((scenario, overrides, seed))
+    _check_used(one, controllers or {})
     if why := why_alone(one, threads):
         warnings.warn(why, stacklevel=2)
     return run_many([one], 1, progress, None, threads)[0]
@@ -172,6 +175,17 @@ def run_each(
     if why := _engine.memory_warning(ready, threads or cores()):
         warnings.warn(why, stacklevel=2)
     _Batch(scenarios, on_end, progress).run(ready, _Threads(threads or cores(), threads_each))
+
+
+def _check_used(scenario: Scenario, controllers: Mapping[str, type]) -> None:
+    """Refuse a class that no flow of the scenario uses: it would have no effect."""
+    used = checked_form(scenario).custom_controllers()
+    for name in controllers:
+        if name not in used:
+            raise IncastleError(
+                f'controllers: no flow uses "{name}": set transport.congestion = "custom" and '
+                f'transport.controller = "{name}"'
+            )
 
 
 def why_alone(scenario: Scenario, threads: int) -> str | None:

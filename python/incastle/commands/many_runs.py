@@ -65,7 +65,11 @@ def read_plan(
     from incastle.sweeps.values import axis_from_text  # noqa: PLC0415
 
     axes = tuple(axis_from_text(*setting(text, option), option) for text in lists or [])
-    source = module.Source.read(file, [setting(text) for text in fixed or []], option)
+    settings = [setting(text) for text in fixed or []]
+    for key, _ in settings:
+        if any(key == axis.key for axis in axes):
+            raise IncastleError(f"{key} is given by {option} and by --set: leave one out")
+    source = module.Source.read(file, settings, option)
     first = source.first_seed(axes) if seed is None else seed
     if first + seeds - 1 > MAX_SEED:
         raise IncastleError(f"--seeds {seeds}: the last seed would be above {MAX_SEED}")

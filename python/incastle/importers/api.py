@@ -17,6 +17,7 @@ from incastle.importers import (
 from incastle.importers.lines import BrokenFile, Lines, Note
 from incastle.importers.recognise import Kind, recognise
 from incastle.storage.files import scratch_folder
+from incastle.storage.places import SUMMARY
 from incastle.storage.results import file_name
 
 if TYPE_CHECKING:
@@ -128,6 +129,8 @@ def _existing(out: Path, *, force: bool) -> Path:
     nearest = next(path for path in (out.absolute(), *out.absolute().parents) if path.exists())
     if not nearest.is_dir():
         raise IncastleError(f"--out {out}: {nearest.name} is not a directory")
+    if (out / SUMMARY).exists():
+        raise IncastleError(f"--out {out}: is a result of a run; choose another --out")
     taken = [name for name in (write.SCENARIO, write.FLOWS) if (out / name).exists()]
     if taken and not force:
         raise IncastleError(f"--out {out}: has a {taken[0]} already; --force replaces it")

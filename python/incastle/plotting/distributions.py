@@ -137,13 +137,13 @@ def _transfers(series: Sequence[Series], options: Options) -> list[pl.DataFrame]
     for number, one in enumerate(series):
         for run in one.runs:
             run.table("transfers")
-        frame = pl.concat([run.observed for run in one.runs])
+        frame = pl.concat([run.observed for run in one.runs], how="diagonal")
         if frame.is_empty():
             raise nothing(
                 one.first, "no finite flow or response began in the measured interval", FLOWS_BEGIN
             )
         frames.append(frame.with_columns(series=pl.lit(number)))
-    return options.by_group(pl.concat(frames))
+    return options.by_group(pl.concat(frames, how="diagonal"))
 
 
 def share(axes: Axes, low: pl.Series, high: pl.Series, floor: float = 0.0, **style: Any) -> None:  # noqa: ANN401
@@ -286,6 +286,11 @@ def _chosen(series: Sequence[Series], frames: Sequence[pl.DataFrame], options: O
         return _Ports({port: [port] for port in matching("port", options.ports, there)})
     busy = _busiest_first(series, frames)
     if not busy:
+        if not set(there).intersection(*(frame["port"] for frame in frames)):
+            raise PlotError(
+                f"{series[0].first.name} and the other results share no port of a switch: draw "
+                f"each alone, where {options.name('ports')} chooses among its ports"
+            )
         raise nothing(series[0].first, "no packet ever waited at a switch", NO_QUEUE)
     if len(series) > 1:
         return _Ports({busy[0]: busy[:1]}, f"; {busy[0]} has the longest mean queue of all of them")
@@ -358,7 +363,9 @@ def _curves(
         for name, ports in drawn.names.items():
             rows = frame.filter(pl.col("port").is_in(ports))
             if rows.is_empty():
-                raise nothing(one.first, f"it has no port {name}", "draw it alone")
+                lacking = name if name in ports else " or ".join(options.ports)
+                why = f"it shares no port {lacking} with {series[0].first.name}"
+                raise nothing(one.first, why, "draw it alone")
             label = one.label if len(drawn.names) == 1 else one.named(name)
             curves.append((label, rows))
     return curves

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from incastle.sweeps.work import Execution, Place, run_plan
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
     from incastle.scenario import Scenario, Value
     from incastle.sweeps.progress import SweepProgress
@@ -157,10 +158,14 @@ def optimize(
 
 def _seeds(scenario: Scenario, seeds: int | Iterable[int]) -> tuple[int, ...]:
     """Return the seeds, from the scenario's own on if only their number is given."""
+    if not isinstance(seeds, int | Iterable) or isinstance(seeds, str | bool):
+        raise TypeError(f"seeds are a whole number or a list of them, found {seeds!r}")
     chosen = range(scenario.seed, scenario.seed + seeds) if isinstance(seeds, int) else seeds
-    whole = tuple(dict.fromkeys(chosen))
+    whole = tuple(chosen)
     if not whole:
         raise ValueError("at least one seed is needed")
+    if twice := [seed for seed in dict.fromkeys(whole) if whole.count(seed) > 1]:
+        raise ValueError(f"seeds: {twice[0]} is given twice: leave one out")
     return whole
 
 

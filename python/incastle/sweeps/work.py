@@ -261,9 +261,12 @@ def check_tables(names: Iterable[str]) -> list[str]:
     """Refuse tables that no run has.
 
     Raises:
+        TypeError: they are one string.
         ResultError: there is no such table.
 
     """
+    if isinstance(names, str):
+        raise TypeError(f"tables are a list, found {names!r}: write [{names!r}]")
     wanted = list(dict.fromkeys(names))
     for name in wanted:
         if name not in TABLES:
