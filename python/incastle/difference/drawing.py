@@ -117,6 +117,9 @@ def _queue(axes: Axes, diff: ResultDiff, names: Sequence[str]) -> None:
         if len(rows):
             shares = shares_of_time(queues.with_last(rows, one.tables.get("links")))
             draw_shares(axes, shares, label=name, **line(place))
+            if (shares["last"] > shares["packets"]).any():
+                label = axes.get_xlabel().partition("\n")[0]
+                axes.set_xlabel(f"{label}\nbands: lengths that share a bin")
     axes.set_xlim(left=0)
 
 

@@ -162,10 +162,7 @@ class _Part:
 
         keys = ["series", "bin"]
         unfinished = self.cells.group_by(keys).agg(pl.col("unfinished").sum())
-        points = over_seeds(self.cells, keys, f"slowdown_{percentile}").with_columns(
-            # No flow is faster than the ideal one, and so no mean of them.
-            mean_from=pl.max_horizontal("mean_from", pl.min_horizontal(pl.lit(1.0), "low"))
-        )
+        points = over_seeds(self.cells, keys, f"slowdown_{percentile}")
         return points.join(unfinished, on=keys, maintain_order="left").with_columns(
             x=pl.col("bin").replace_strict(self.axis.places)
         )
