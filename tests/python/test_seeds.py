@@ -16,7 +16,7 @@ from conftest import SMALL, Output
 from incastle.analysis import confidence
 from incastle.analysis.seeds import over_seeds
 from incastle.commands.find import _assumption
-from incastle.commands.sweep import _of_seeds
+from incastle.commands.sweep import of_seeds
 from incastle.sweeps.conditions import parse_condition
 
 if TYPE_CHECKING:
@@ -82,13 +82,13 @@ UNFINISHED = {"network.senders": [2, 3]}
 
 def test_a_table_of_a_sweep_shows_the_whole_interval() -> None:
     row = {"low": 27.3, "high": 31.4, "mean_from": 22.5, "mean_to": 39.8, "min": 23.0, "max": 35.0}
-    assert _of_seeds(row, 1.0) == "22.5 to 39.8\n[dim]23\u201335[/]"
+    assert of_seeds(row, 1.0) == "22.5 to 39.8\n[dim]23\u201335[/]"
     endless = {**row, "mean_from": 270.8, "low": 406.0} | dict.fromkeys(
         ("high", "mean_to", "max"), math.inf
     )
-    assert _of_seeds(endless, 1.0) == "\u2265 271\n[dim]\u2265 23[/]"
+    assert of_seeds(endless, 1.0) == "\u2265 406\n[dim]\u2265 23[/]"
     one_seed = {**row, "mean_from": None, "mean_to": None}
-    assert _of_seeds(one_seed, 1.0) == "27.3 to 31.4"
+    assert of_seeds(one_seed, 1.0) == "27.3 to 31.4"
 
 
 def test_a_table_of_a_sweep_names_what_its_columns_cover(cli: Callable[..., Output]) -> None:
