@@ -1,4 +1,4 @@
-//! Files that are no scenario, by their text: empty ones, JSON, YAML, INI files, XML, C++, tables.
+//! Files that are no scenario, by their text: empty ones, JSON, YAML, XML, C++, tables, files of other simulators.
 //!
 //! Leaves out: files that are no UTF-8 (`incastle.scenario` in Python).
 
@@ -23,7 +23,7 @@ const EMPTY: Kind = Kind {
 type Test = fn(&str) -> bool;
 
 /// The tests of other kinds, for texts that are not TOML; the first that holds.
-const KINDS: [(Test, Kind); 10] = [
+const KINDS: [(Test, Kind); 14] = [
     (
         |text| text.contains('\0'),
         Kind {
@@ -53,9 +53,16 @@ const KINDS: [(Test, Kind); 10] = [
         },
     ),
     (
-        |text| text.contains("using namespace") || text.contains("int main"),
+        is_cpp,
         Kind {
             message: "this is a program in C++, not a scenario",
+            help: TOML,
+        },
+    ),
+    (
+        is_ned,
+        Kind {
+            message: "this is a network of OMNeT++ (NED), not a scenario",
             help: TOML,
         },
     ),
@@ -75,6 +82,27 @@ const KINDS: [(Test, Kind); 10] = [
         Kind {
             message: "this is a file of htsim, not a scenario",
             help: "`incastle import` makes a scenario of it",
+        },
+    ),
+    (
+        is_hpcc,
+        Kind {
+            message: "this is a file of HPCC's simulator, not a scenario",
+            help: "`incastle import` makes a scenario of a topology and its flows",
+        },
+    ),
+    (
+        is_hpcc_config,
+        Kind {
+            message: "this is a configuration of HPCC's simulator, not a scenario",
+            help: "`incastle import` reads the topology and the flows that it names; KMIN_MAP, KMAX_MAP and PMAX_MAP are min_th, max_th and max_p in [switch.queue]",
+        },
+    ),
+    (
+        is_cdf,
+        Kind {
+            message: "this is a table of numbers, not a scenario",
+            help: "a distribution of sizes is named in a scenario: workload = \"poisson\", sizes = \"my.cdf\"",
         },
     ),
     (
@@ -137,6 +165,63 @@ fn is_omnet(text: &str) -> bool {
     })
 }
 
+/// A program, which may begin with the mode line of an editor.
+fn is_cpp(text: &str) -> bool {
+    let is_include = |line: &str| {
+        let file = line.trim_start().strip_prefix("#include");
+        file.is_some_and(|file| file.trim_start().starts_with(['"', '<']))
+    };
+    let words = ["using namespace", "int main", "-*- Mode: C++"];
+    words.iter().any(|word| text.contains(word)) || text.lines().any(is_include)
+}
+
+fn is_ned(text: &str) -> bool {
+    let parts = [
+        "submodules:",
+        "connections:",
+        "connections allowunconnected:",
+    ];
+    let declares = |line: &str| line.starts_with("network ") && !line.contains('=');
+    lines(text).any(|line| parts.contains(&line)) && lines(text).any(declares)
+}
+
+/// The numbers of a line of several columns.
+fn numbers(line: &str) -> Option<Vec<f64>> {
+    let fields = line.split_whitespace();
+    fields.map(|field| field.parse().ok()).collect()
+}
+
+/// A topology (hosts, switches, links; later `0 8 25Gbps 1us 0`), or flows (their number, then six columns).
+fn is_hpcc(text: &str) -> bool {
+    let columns = |line: &str| numbers(line).map_or(0, |numbers| numbers.len());
+    let is_link = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        matches!(fields[..], [from, to, rate, ..] if columns(from) == 1 && columns(to) == 1 && rate.ends_with("bps"))
+    };
+    let mut first = lines(text).map(columns);
+    match (first.next(), first.next()) {
+        (Some(1), Some(6)) => true,
+        (Some(3), Some(_)) => lines(text).any(is_link),
+        _ => false,
+    }
+}
+
+/// `ENABLE_QCN 1`
+fn is_hpcc_config(text: &str) -> bool {
+    let is_setting = |line: &str| {
+        let key = line.split_whitespace().next().unwrap_or_default();
+        let plain = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        key.contains('_') && key.chars().all(plain) && !line.contains('=')
+    };
+    lines(text).next().is_some() && lines(text).take(3).all(is_setting)
+}
+
+/// Two numbers in each of the first lines.
+fn is_cdf(text: &str) -> bool {
+    let mut first = lines(text).take(5).map(numbers);
+    lines(text).nth(1).is_some() && first.all(|one| one.is_some_and(|one| one.len() == 2))
+}
+
 /// `key: value` or `- item` in the first line, and `=` in none.
 fn is_yaml(text: &str) -> bool {
     let is_key = |line: &str| {
@@ -181,6 +266,25 @@ mod tests {
                 "#include \"ns3/core-module.h\"\nusing namespace ns3;\n",
                 "C++",
             ),
+            (
+                "/* -*- Mode: C++ -*- */\nConfig::SetDefault (\"a\");\n",
+                "C++",
+            ),
+            (
+                "# include <ns3>\n#include \"ns3/core-module.h\"\nPointToPointHelper p2p;\n",
+                "C++",
+            ),
+            (
+                "network Dumbbell\n{\n  submodules:\n    n[4]: StandardHost;\n}\n",
+                "NED",
+            ),
+            ("3 1 2\n2\n0 2 25Gbps 1us 0\n1 2 25Gbps 1us 0\n", "HPCC"),
+            ("1\n0 5 3 100 20000 2.0\n", "HPCC"),
+            (
+                "ENABLE_QCN 1\nKMAX_MAP 1 25000000000 400\n",
+                "configuration of HPCC",
+            ),
+            ("1000 0\n10000 100\n", "sizes"),
             ("r\0u\0n\0", "UTF-16"),
             (
                 "0.0,sender:0,receiver,1000\n0.1,sender:1,receiver,1000\n",
@@ -200,6 +304,8 @@ mod tests {
             "[run]\nduration: 2 s\n[network]\nrate = \"1 Gbit/s\"\n",
             "[[flows]\n",
             "name = x\n",
+            "#include the receivers\nname = x\n",
+            "1 2\nname = x\n",
             "",
         ] {
             assert_eq!(message(text), None, "{text}");

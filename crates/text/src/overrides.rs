@@ -64,30 +64,64 @@ pub fn hint(value: &str) -> Option<String> {
     if value.contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}']) {
         return Some("quotes are straight: \" or '".to_owned());
     }
-    if is_range(value) {
-        return Some(
-            "several values are for `incastle sweep`: a range is written 1..10, other values 1,2,4"
-                .to_owned(),
-        );
+    if let Some(range) = range(value).or_else(|| range_with_unit(value)) {
+        return Some(format!(
+            "`incastle sweep` takes several values, each in turn, as {range}"
+        ));
     }
     let is_list = value.contains(',') && !value.contains(['"', '\'', '{', '(']);
     is_list.then(|| {
-        "several values are for `incastle sweep`, each in turn; one list is written \
-         [\"a\", \"b\"]"
-            .to_owned()
+        let items = value.trim().trim_matches(['[', ']']).split(',');
+        let items: Vec<&str> = items.map(str::trim).collect();
+        let texts: Vec<String> = items.iter().map(|item| quoted(item)).collect();
+        format!(
+            "`incastle sweep` takes several values, each in turn, as {}; one list is written [{}]",
+            items.join(","),
+            texts.join(", ")
+        )
     })
 }
 
-/// Several whole numbers as shells and other programs write them: `1-10`, `1:10:2`, `1..10`, `1 2 4`.
-fn is_range(value: &str) -> bool {
-    let separators = |c: char| matches!(c, '-' | ':' | '.' | ' ');
-    let mut numbers = value
-        .trim()
-        .split(separators)
-        .filter(|part| !part.is_empty());
-    let is_number = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
-    let is_decimal = value.matches('.').count() == 1;
-    !is_decimal && numbers.clone().count() > 1 && numbers.all(is_number)
+/// As sweeps have it: several whole numbers as shells and other programs write them, `1-10`, `2:10:2`, `2..10/2`, `1 2 4`.
+fn range(value: &str) -> Option<String> {
+    let value = value.trim();
+    if value.matches('.').count() == 1 {
+        return None;
+    }
+    let parts = value.split(['-', ':', '.', ' ', '/']);
+    let numbers: Option<Vec<u64>> = parts
+        .filter(|part| !part.is_empty())
+        .map(|part| part.parse().ok())
+        .collect();
+    let listed = |numbers: &mut dyn Iterator<Item = u64>| {
+        let texts: Vec<String> = numbers.map(|one| one.to_string()).collect();
+        texts.join(",")
+    };
+    match numbers?.as_slice() {
+        [] | [_] => None,
+        [first, last] if !value.contains([' ', '/']) => Some(format!("{first}..{last}")),
+        &[first, last, step] if step > 0 && first < last && !value.contains(' ') => {
+            let all = (first..=last).step_by(usize::try_from(step).ok()?);
+            Some(listed(&mut all.take(MOST_LISTED)))
+        }
+        several => Some(listed(&mut several.iter().copied())),
+    }
+}
+
+/// Values of a range with a step that a message lists.
+const MOST_LISTED: usize = 20;
+
+/// `1..10 ms` for `1ms..10ms`
+fn range_with_unit(value: &str) -> Option<String> {
+    let split = |end: &str| {
+        let end = end.trim().to_owned();
+        let at = end.find(|c: char| !c.is_ascii_digit())?;
+        let (number, unit) = end.split_at(at);
+        (at > 0).then(|| (number.to_owned(), unit.trim().to_owned()))
+    };
+    let (first, last) = value.split_once("..")?;
+    let ((first, one), (last, other)) = (split(first)?, split(last)?);
+    (one == other).then(|| format!("{first}..{last} {one}"))
 }
 
 /// A TOML value, or else the string itself.

@@ -85,7 +85,8 @@ impl ParseUnitError {
         match &self.problem {
             UnitProblem::NotWhole | UnitProblem::TooLarge | UnitProblem::Negative => None,
             UnitProblem::NotANumber => {
-                let meant = number_meant(&self.found).map(|it| format!("did you mean \"{it}\"? "));
+                let meant = number_meant(&self.found, self.expected)
+                    .map(|it| format!("did you mean \"{it}\"? "));
                 Some(format!("{}{}", meant.unwrap_or_default(), self.right()))
             }
             UnitProblem::UnknownUnit { did_you_mean, .. } if !did_you_mean.is_empty() => {
@@ -199,10 +200,12 @@ fn long_time(unit: &str) -> Option<u64> {
     }
 }
 
-/// The bits of a unit of bits, which is no size in bytes: `Kbit`, `Mbits`.
+/// The bits of a unit of bits, which is no size in bytes: `Kbit`, `Mbits`, `Kb`.
 fn bits(unit: &str) -> Option<u64> {
     let lower = unit.to_ascii_lowercase();
-    let prefix = lower.strip_suffix("bits").or(lower.strip_suffix("bit"))?;
+    let short = || lower.strip_suffix('b').filter(|_| unit.ends_with('b'));
+    let long = lower.strip_suffix("bits").or(lower.strip_suffix("bit"));
+    let prefix = long.or_else(|| short().filter(|prefix| !prefix.is_empty()))?;
     match prefix {
         "" => Some(1),
         "k" => Some(1_000),
@@ -213,16 +216,27 @@ fn bits(unit: &str) -> Option<u64> {
 }
 
 /// A quantity whose number has a comma, groups or an exponent, without them: `1,5 s`, `1,000 B`, `1_000 B`, `1e9 bit/s`.
-fn number_meant(text: &str) -> Option<String> {
+///
+/// Without a unit it is in the smallest one, where that is usual: `1e9` of a rate.
+fn number_meant(text: &str, expected: Quantity) -> Option<String> {
     let (number, unit) = text.split_once(' ').unwrap_or((text, ""));
     let plain = number.replace('_', "").parse::<f64>();
     if let (true, Ok(value)) = (number.contains(['_', 'e', 'E']), plain)
         && (1e-6..1e15).contains(&value)
     {
-        return Some(format!("{value} {unit}"));
+        let whole = value as u64;
+        return match expected {
+            _ if !unit.is_empty() => Some(format!("{value} {unit}")),
+            Quantity::Rate if whole > 0 => Some(Rate::from_bits_per_second(whole).to_string()),
+            Quantity::Size if whole > 0 => Some(Bytes::new(whole).to_string()),
+            _ => None,
+        };
     }
     let end = text.find(|c: char| !(c.is_ascii_digit() || c == ','))?;
     let (number, unit) = text.split_at(end);
+    if unit.trim().is_empty() {
+        return None;
+    }
     let (whole, rest) = number.split_once(',')?;
     let groups: Vec<&str> = rest.split(',').collect();
     if whole.is_empty() || groups.iter().any(|group| group.is_empty()) {

@@ -124,13 +124,27 @@ fn numbered(text: &str) -> Option<String> {
 }
 
 /// The help for a string that is no name: several names, all of a role, or a name as others write it.
-fn meant(text: &str) -> Option<String> {
+fn meant(text: &str, key: &str) -> Option<String> {
     let names = |separator: &str| {
         let parts = text.split(separator).map(str::trim);
         let names: Option<Vec<Term>> = parts.map(Term::parse).collect();
         let is_word = |name: &Term| name.role.starts_with(char::is_alphabetic);
         names.filter(|names| names.len() > 1 && names.iter().all(is_word))
     };
+    if name_of(key) == "of" && text.contains("->") {
+        let mut ends = text.split("->").map(|end| end.trim_matches(['<', ' ']));
+        let is_host = |end: &&str| {
+            ["host", "sender", "receiver"]
+                .iter()
+                .any(|it| end.starts_with(it))
+        };
+        return Some(match ends.find(is_host) {
+            Some(host) => format!("a link goes by its host: did you mean {}?", quoted(host)),
+            None => {
+                "links go by their host or by their group, as in of = \"leaf-spine\"".to_owned()
+            }
+        });
+    }
     let separators = ["<->", "->", "--", ",", ";", " ", "-"];
     if let Some(several) = separators.into_iter().find_map(names) {
         let several: Vec<String> = several
@@ -331,7 +345,7 @@ impl Value for Selection {
             if term.is_none() {
                 let expected = "a name such as \"senders\" or \"sender:0..4\"";
                 let help = match &item.content {
-                    Content::Text(text) => meant(text),
+                    Content::Text(text) => meant(text, key),
                     _ => None,
                 };
                 match help {

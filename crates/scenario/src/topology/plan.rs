@@ -178,7 +178,10 @@ impl Plan {
         }
         let mut quiet = Context::new(&NoFiles);
         let Some(hosts) = selection.resolve(&self.hosts, "hosts", key, &mut quiet) else {
-            self.report_no_links(selection, key, cx);
+            // A wrong `of` is reported: the label is not meant.
+            if !cx.error_keys().contains(&format!("{key}.of")) {
+                self.report_no_links(selection, key, cx);
+            }
             return None;
         };
         let mut chosen = vec![false; self.hosts.len()];

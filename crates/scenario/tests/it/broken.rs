@@ -51,6 +51,9 @@ fn overrides(name: &str) -> Vec<(String, String)> {
     }
     let sets = [
         ("run.duration", "2 parsecs"),
+        ("switch.buffer", "[64 KiB, 128 KiB]"),
+        ("host.jitter", "1us..10us"),
+        ("host.tso_burst", "2:10:2"),
         ("run.seed.x", "1"),
         ("transport.congetsion", "dctcp"),
         ("flows.long.count", "2.5"),
