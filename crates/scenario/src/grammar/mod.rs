@@ -2,11 +2,12 @@
 //! writes and describes it. The tables themselves are in `language`.
 
 pub(crate) mod declare;
-pub mod describe;
-pub(crate) mod json;
 pub(crate) mod range;
 pub(crate) mod reader;
 pub(crate) mod value;
-pub(crate) mod writer;
 
-pub use describe::{Alternative, Bounds, Choice, Description, Key, Member, Presence, Shape};
+pub(crate) use incastle_text::{describe, json, writer};
+
+pub use incastle_text::describe::{
+    Alternative, Bounds, Choice, Description, Key, Member, Presence, Shape,
+};

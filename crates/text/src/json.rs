@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::grammar::describe::{Choice, Description, Key, Member, Presence};
+use crate::describe::{Choice, Description, Key, Member, Presence};
 
 /// The schema of one table.
-pub(crate) fn object(description: &Description) -> Value {
+pub fn object(description: &Description) -> Value {
     let mut parts = Parts::default();
     parts.add(description);
     let mut object = json!({

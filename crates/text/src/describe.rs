@@ -109,7 +109,7 @@ pub struct Alternative {
 
 impl Description {
     /// Every key that this table may have under any choice, with that choice.
-    pub(crate) fn all_keys(&self) -> Vec<(&'static str, Option<String>)> {
+    pub fn all_keys(&self) -> Vec<(&'static str, Option<String>)> {
         let mut keys = Vec::new();
         self.collect_keys(None, &mut keys);
         keys
@@ -139,7 +139,7 @@ impl Description {
 }
 
 /// Joins the lines of a documentation comment.
-pub(crate) fn join_doc(lines: &[&str]) -> String {
+pub fn join_doc(lines: &[&str]) -> String {
     lines
         .iter()
         .map(|line| line.trim())
@@ -149,11 +149,13 @@ pub(crate) fn join_doc(lines: &[&str]) -> String {
 
 /// The calls that `table!` makes.
 impl Description {
-    pub(crate) fn value(&mut self, key: Key) {
+    /// A key.
+    pub fn value(&mut self, key: Key) {
         self.members.push(Member::Value(key));
     }
 
-    pub(crate) fn section(&mut self, name: &'static str, doc: &[&str], table: Self) {
+    /// A table.
+    pub fn section(&mut self, name: &'static str, doc: &[&str], table: Self) {
         self.members.push(Member::Section {
             name,
             about: join_doc(doc),
@@ -162,7 +164,8 @@ impl Description {
         });
     }
 
-    pub(crate) fn maybe(&mut self, name: &'static str, doc: &[&str], table: Self) {
+    /// A table that may be absent.
+    pub fn maybe(&mut self, name: &'static str, doc: &[&str], table: Self) {
         self.members.push(Member::Section {
             name,
             about: join_doc(doc),
@@ -171,7 +174,8 @@ impl Description {
         });
     }
 
-    pub(crate) fn each(&mut self, name: &'static str, doc: &[&str], table: Self) {
+    /// Any number of named tables.
+    pub fn each(&mut self, name: &'static str, doc: &[&str], table: Self) {
         self.members.push(Member::Each {
             name,
             about: join_doc(doc),

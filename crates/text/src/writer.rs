@@ -2,37 +2,37 @@
 
 use std::fmt::Write as _;
 
-use crate::text::node::quoted_key;
+use crate::node::quoted_key;
 
 /// Collects the lines of one table, then its sub-tables.
 #[derive(Debug, Default)]
-pub(crate) struct Writer {
+pub struct Writer {
     lines: Vec<String>,
     sections: Vec<(String, Writer)>,
 }
 
 impl Writer {
     /// `key = value`, the value already TOML.
-    pub(crate) fn value(&mut self, key: &str, value: &str) {
+    pub fn value(&mut self, key: &str, value: &str) {
         self.lines.push(format!("{} = {value}", quoted_key(key)));
     }
 
     /// A table within this one.
-    pub(crate) fn section(&mut self, name: &str, fill: impl FnOnce(&mut Writer)) {
+    pub fn section(&mut self, name: &str, fill: impl FnOnce(&mut Writer)) {
         let mut inner = Self::default();
         fill(&mut inner);
         self.sections.push((quoted_key(name), inner));
     }
 
     /// The text of a whole document.
-    pub(crate) fn into_text(self) -> String {
+    pub fn into_text(self) -> String {
         let mut out = String::new();
         self.emit("", &mut out);
         out
     }
 
     /// A table on one line, which has no sections.
-    pub(crate) fn into_line(self) -> String {
+    pub fn into_line(self) -> String {
         assert!(
             self.sections.is_empty(),
             "a table on one line has no sections"
