@@ -112,3 +112,28 @@ def test_what_is_counted_is_named_and_can_be_read() -> None:
         .startswith("incast: median completion time of rounds (")
     )
     assert min(float(text.get_fontsize()) for axes in figure.axes for text in axes.texts) >= 6
+
+
+def test_choices_without_effect_over_a_key_are_refused(swept: ic.Sweep) -> None:
+    with pytest.raises(ic.PlotError, match="`slowdown_p99` in place of 'slowdown'"):
+        ic.plot.slowdown(swept, by=LOAD, percentiles=["p99"])
+    with pytest.raises(ic.PlotError, match="bins has no effect over a key"):
+        ic.plot.slowdown(swept, by=LOAD, bins=10)
+    with pytest.raises(ic.PlotError, match="percentiles is for slowdown, not for fct"):
+        ic.plot.fct(swept, percentiles=["p99"])
+    assert len(ic.plot.draw(swept, "slowdown_p99", by=LOAD, groups="web").axes) == 1
+
+
+def test_titles_on_screens_have_the_chosen_point() -> None:
+    values: Any = {LOAD: [0.1, 0.2], CONTROL: ["dctcp", "new-reno"]}
+    scenario = ic.Scenario.from_text(MIXED)
+    swept = ic.sweep(scenario, values, seeds=2, tables=["transfers"])
+    over_key = ic.plot.slowdown(swept, by=LOAD)
+    assert over_key.get_suptitle() == "mixed: mean of 2 seeds"
+    chosen = ic.plot.slowdown(swept, by=LOAD, where={"congestion": "dctcp"})
+    assert chosen.get_suptitle() == "mixed, congestion = DCTCP: mean of 2 seeds"
+    point = ic.plot.slowdown(swept, where={LOAD: 0.1})
+    assert point.get_suptitle() == "mixed, load = 0.1, 2 seeds"
+    several = ic.plot.slowdown(swept, where={LOAD: 0.1, CONTROL: ["dctcp", "new-reno"]})
+    assert several.get_suptitle() == "mixed, load = 0.1, 2 seeds"
+    assert not ic.plot.slowdown(swept, by=LOAD, style="ieee").get_suptitle()

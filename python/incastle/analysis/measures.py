@@ -65,16 +65,16 @@ OF_FLOWS = {
 OF_TRANSFERS = {
     "completed": "finite flows and single responses that were completed",
     "unfinished": "finite flows and single responses that were unfinished at the end",
-    "rounds": "requests to several servers of which the last response came",
-    "rounds_unfinished": "requests to several servers of which a response was missing at the end",
+    "rounds": "rounds (all responses to one request) that were completed",
+    "rounds_unfinished": "rounds (all responses to one request) that were unfinished at the end",
 }
 STATISTICS = {
     "completion_mean_s": "FCT of finite flows and single responses: mean",
     "completion_median_s": "FCT of finite flows and single responses: median",
     "completion_p99_s": "FCT of finite flows and single responses: 99th percentile",
-    "round_mean_s": "completion time of requests to several servers: mean",
-    "round_median_s": "completion time of requests to several servers: median",
-    "round_p99_s": "completion time of requests to several servers: 99th percentile",
+    "round_mean_s": "completion time of rounds (all responses to one request): mean",
+    "round_median_s": "completion time of rounds (all responses to one request): median",
+    "round_p99_s": "completion time of rounds (all responses to one request): 99th percentile",
     "slowdown_median": "FCT over ideal FCT, with [measure] slowdown: median",
     "slowdown_p99": "FCT over ideal FCT, with [measure] slowdown: 99th percentile",
 }

@@ -44,13 +44,20 @@ By = Annotated[
     ),
 ]
 Percentiles = Annotated[
-    str, typer.Option(metavar="P,...", help="Percentiles of slowdowns, a panel each.")
+    str | None,
+    typer.Option(
+        metavar="P,...",
+        help="Percentiles of slowdowns by size, a panel each. Over a KEY the kinds have median and "
+        "99th; measures such as slowdown_p99 have one.",
+        show_default="50,95,99",
+    ),
 ]
 Bins = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="N|classes|SIZE,...",
         help="Bins of flow sizes: a number of equal counts, DCTCP's classes, or where they begin.",
+        show_default="10",
     ),
 ]
 Ports = Annotated[
@@ -70,8 +77,8 @@ Labels = Annotated[
 def plot(
     words: Words,
     by: By = None,
-    percentiles: Percentiles = "50,95,99",
-    bins: Bins = "10",
+    percentiles: Percentiles = None,
+    bins: Bins = None,
     ccdf: Annotated[
         bool, typer.Option("--ccdf", help="Draw the share above each value (fct, queue-cdf).")
     ] = False,
@@ -112,8 +119,10 @@ def plot(
     _check_kind(places, kind, by)
     chosen = options.Options(
         by=by,
-        percentiles=options.percentiles(percentiles),
-        bins=options.bins(bins),
+        **options.with_defaults(
+            None if percentiles is None else options.percentiles(percentiles),
+            None if bins is None else options.bins(bins),
+        ),
         ccdf=ccdf,
         groups=tuple(group or ()),
         pool=pool,

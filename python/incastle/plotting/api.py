@@ -38,8 +38,8 @@ class Choices(TypedDict, total=False):
     title: str | None
     style: str
     size: tuple[float, float] | None
-    percentiles: Sequence[str]
-    bins: int | Sequence[int]
+    percentiles: Sequence[str] | None
+    bins: int | Sequence[int] | None
     ccdf: bool
     groups: str | Sequence[str] | None
     pool: bool
@@ -57,8 +57,8 @@ def draw(
     title: str | None = None,
     style: str = "screen",
     size: tuple[float, float] | None = None,
-    percentiles: Sequence[str] = ("median", "p95", "p99"),
-    bins: int | Sequence[int] = 10,
+    percentiles: Sequence[str] | None = None,
+    bins: int | Sequence[int] | None = None,
     ccdf: bool = False,
     groups: str | Sequence[str] | None = None,
     pool: bool = False,
@@ -76,8 +76,10 @@ def draw(
         title: above the figure; by default the scenario's name, in the columns of papers none.
         style: `screen`, `ieee` (3.5 inches wide), `acm` (3.33 inches) or `slides`.
         size: width and height in inches.
-        percentiles: of slowdowns, a panel each: of `median`, `p95`, `p99`, `p99_9`.
-        bins: of slowdowns: how many bins of equal counts, or the bytes at which bins begin.
+        percentiles: of slowdowns by size, a panel each: of `median`, `p95`, `p99`, `p99_9`; by
+            default the first three. Over a key there are measures such as `slowdown_p99`.
+        bins: of slowdowns by size: how many bins of equal counts, by default 10, or the bytes at
+            which bins begin.
         ccdf: of FCTs and `queue-cdf`: the share above a value, on a logarithmic axis.
         groups: of slowdowns and FCTs: patterns of groups of flows, such as `search`.
         pool: of the same: all groups together, not a panel for each.
@@ -97,8 +99,10 @@ def draw(
 
     chosen = options.Options(
         by=by,
-        percentiles=tuple(percentiles),
-        bins=bins if isinstance(bins, int) else tuple(bins),
+        **options.with_defaults(
+            None if percentiles is None else tuple(percentiles),
+            bins if bins is None or isinstance(bins, int) else tuple(bins),
+        ),
         ccdf=ccdf,
         groups=options.as_sequence(groups),
         pool=pool,

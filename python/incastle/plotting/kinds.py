@@ -154,12 +154,17 @@ KINDS = {
     "feedback": _run(
         "feedback of QCN's congestion points over time ([measure] qcn)", "cnms", results.feedback
     ),
-    "rounds": _run("completion time of each round of a barrier", "rounds", results.rounds),
+    "rounds": _run(
+        "completion time of each round (all responses to one request)", "rounds", results.rounds
+    ),
 }
 
 
 BY_GROUP = ("slowdown", "fct")
+BY_SIZE = ("slowdown",)
 TAKEN_BY = {
+    "percentiles": BY_SIZE,
+    "bins": BY_SIZE,
     "ccdf": ("fct", "queue-cdf"),
     "groups": BY_GROUP,
     "pool": BY_GROUP,
@@ -221,7 +226,7 @@ def draw(
     with canvas(options.style) as figure:
         if options.size is not None:
             figure.set_size_inches(*options.size)
-        _title(figure, series, options)
+        _title(figure, series, options, _point(drawn, options))
         source = chosen.draw(figure, series, options)
         if out is not None:
             save(figure, out)
@@ -246,8 +251,15 @@ def _at_values(drawn: Drawn, options: Options) -> Drawn:
 def _check_effect(kind: str, options: Options) -> None:
     """Refuse choices that change nothing in this figure."""
     over_key = options.by not in {None, SIZE}
+    if over_key and "percentiles" in options.given:
+        others = [one for one in MEASURES.get(kind, ()) if "_p99" in one] or ["slowdown_p99"]
+        raise PlotError(
+            f"{options.name('percentiles')} is of slowdown by size: over a key there are medians "
+            f"and 99th percentiles, one alone as `{others[0]}` in place of {kind!r}"
+        )
     for choice, kinds in TAKEN_BY.items():
-        if not getattr(options, choice):
+        has_default = choice in {"percentiles", "bins"}
+        if not (choice in options.given if has_default else getattr(options, choice)):
             continue
         name = options.name(choice)
         if over_key and choice in {"groups", "pool"} and _statistics(kind):
@@ -316,11 +328,21 @@ def _ends(measure: str, group: str, columns: Sequence[str]) -> tuple[str, str]:
     return ends_of(find_column(f"{group}.{measure}", columns).name)
 
 
-def _title(figure: Figure, series: Sequence[Series], options: Options) -> None:
-    """Name the figure: as it is wanted, else by scenario and seeds where no caption does."""
+def _point(drawn: Drawn, options: Options) -> list[str]:
+    """Name the point of a sweep that is chosen."""
+    sweep = drawn[0] if isinstance(drawn, Sequence) else drawn
+    return (
+        sweeps.point_words(options.where, cast("Sweep", sweep).header.keys) if options.where else []
+    )
+
+
+def _title(
+    figure: Figure, series: Sequence[Series], options: Options, point: Sequence[str]
+) -> None:
+    """Name the figure: as it is wanted, else by scenario, point and seeds where no caption does."""
     title = options.title
     if title is None and not STYLES[options.style].is_column:
         names = dict.fromkeys(one.first.name for one in series)
-        title = f"{', '.join(names)}, {series[0].seeds}"
+        title = ", ".join([*names, *point, series[0].seeds])
     if title:
         figure.suptitle(title, x=0.01, ha="left")

@@ -42,6 +42,8 @@ class Options:
         size: width and height in inches; None for those of the style.
         style: a name of `STYLES`.
         where: values of swept keys: of a sweep, only these combinations are drawn.
+        given: `percentiles` and `bins` where they are chosen: kinds that have none ignore their
+            defaults, and refuse a choice.
         typed: whether messages name options of the command line, not arguments.
 
     """
@@ -57,6 +59,7 @@ class Options:
     size: tuple[float, float] | None = None
     style: str = "screen"
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    given: frozenset[str] = frozenset()
     typed: bool = False
 
     def __post_init__(self) -> None:
@@ -169,6 +172,15 @@ def inches(text: str) -> tuple[float, float]:
     if not all(0 < side <= MAX_INCHES for side in size):
         raise PlotError(f"size {text}: expected WIDTHxHEIGHT, as 3.5x2.4 (inches) or '89x60 mm'")
     return size
+
+
+def with_defaults(
+    percentiles: tuple[str, ...] | None, bins: int | tuple[int, ...] | None
+) -> dict[str, Any]:
+    """Return the arguments of `Options` for what has a default: None where it is not chosen."""
+    found = {"percentiles": percentiles, "bins": bins}
+    chosen = {name: value for name, value in found.items() if value is not None}
+    return {**chosen, "given": frozenset(chosen)}
 
 
 def as_sequence(value: str | Sequence[str] | None) -> tuple[str, ...]:

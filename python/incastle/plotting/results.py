@@ -8,6 +8,7 @@ from incastle.analysis import bins
 from incastle.plotting.axes import in_time, is_wide, logarithmic
 from incastle.plotting.series import nothing
 from incastle.plotting.style import SERIES, THIN, line, look
+from incastle.units import scale_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -250,10 +251,11 @@ def feedback(axes: Axes, result: Result, options: Options) -> str:
 def rounds(axes: Axes, result: Result, _: Options) -> str:
     """Draw the completion time of each round; unfinished ones are hollow."""
     frame = _table(result, "rounds", REMEDIES["rounds"])
+    factor, unit = scale_of([float(frame["started_s"].max())], "s")  # type: ignore[arg-type]
     for group, rows, place in _series(frame, "group"):
         end = rows["completed_s"].fill_null(result.totals["simulated_s"])
         took, done = (end - rows["started_s"]) * 1e3, rows["completed_s"].is_not_null()
-        begun = rows["started_s"]
+        begun = rows["started_s"] / factor
         style: dict[str, Any] = look(place) | {"linestyle": ""}
         axes.plot(begun.filter(done), took.filter(done), markersize=2, label=group, **style)
         if left := len(rows) - done.sum():
@@ -262,6 +264,6 @@ def rounds(axes: Axes, result: Result, _: Options) -> str:
             hollow = style | {"marker": "^", "markersize": 5, "mfc": "none"}
             axes.plot(*lasted, label=name, **hollow)
     _note_left_out(axes, frame, "group")
-    axes.set_xlabel("time at which the round begins (s)")
+    axes.set_xlabel(f"time at which the round begins ({unit})")
     _from_zero(axes, "completion time of the round (ms)")
     return "rounds.parquet"
