@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from incastle import _engine, interrupts
 from incastle.controllers.faults import stopped_within, words_of
+from incastle.controllers.remarks import remarks
 from incastle.errors import ControllerError, IncastleError, InternalError, Interrupted, RunError
 from incastle.results import Result
 from incastle.scenario import (
@@ -27,6 +28,8 @@ from incastle.scenario import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from incastle.controllers.sources import Watched
 
 PATIENCE_S = 1.0
 """After Ctrl-C, how long a controller in Python may take to come back before it is raised there."""
@@ -171,10 +174,12 @@ def run_each(
     for count in (threads, threads_each):
         if count is not None and count < 1:
             raise ValueError(f"threads = {count}: at least one is needed")
-    ready = [runnable_form(scenario) for scenario in scenarios]
+    watched: list[Watched] = [{} for _ in scenarios]
+    ready = [runnable_form(*pair) for pair in zip(scenarios, watched, strict=True)]
     if why := _engine.memory_warning(ready, threads or cores()):
         warnings.warn(why, stacklevel=2)
-    _Batch(scenarios, on_end, progress).run(ready, _Threads(threads or cores(), threads_each))
+    batch = _Batch(scenarios, on_end, progress, watched)
+    batch.run(ready, _Threads(threads or cores(), threads_each))
 
 
 def _check_used(scenario: Scenario, controllers: Mapping[str, type]) -> None:
@@ -227,8 +232,10 @@ class _Batch:
         scenarios: Sequence[Scenario],
         on_end: Callable[[int, Result | RunError], object],
         progress: Callable[[Progress], object] | None,
+        watched: list[Watched],
     ) -> None:
         self.scenarios = scenarios
+        self.watched = watched
         self.on_end = on_end
         self.progress = progress
         self.duration_s = sum(scenario.duration_s for scenario in scenarios)
@@ -263,7 +270,8 @@ class _Batch:
             self.finished += 1
             self.on_end(index, _error(scenario, outcome))
             return
-        result = _result(scenario, outcome)
+        watched, self.watched[index] = self.watched[index], {}
+        result = _result(scenario, outcome, watched)
         if result.interrupted:
             self.partial.append(result)
             return
@@ -287,16 +295,18 @@ def _error(scenario: Scenario, failure: _engine.Failure) -> RunError:
     return error(f"{place}: {failure.message}")
 
 
-def _notes(scenario: Scenario, output: _engine.Output) -> list[str]:
-    """Return the notes on the numbers; a controller's fault belongs to the last."""
+def _notes(scenario: Scenario, output: _engine.Output, watched: Watched) -> list[str]:
+    """Return the notes on the numbers and on controllers; a fault belongs to the last."""
     notes = output.notes
     if output.fault is not None:
         kind = controllers_of(scenario)[output.fault.controller].kind
         notes[-1] += f": {words_of(output.fault, kind)}"
+    for name, one in controllers_of(scenario).items() if watched else ():
+        notes += remarks(name, one.kind, watched.get(name, ()), scenario.duration_s)
     return notes
 
 
-def _result(scenario: Scenario, output: _engine.Output) -> Result:
+def _result(scenario: Scenario, output: _engine.Output, watched: Watched) -> Result:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
 
     tables: dict[str, Any] = {table.name: pl.DataFrame(table) for table in output.tables()}
@@ -311,7 +321,10 @@ def _result(scenario: Scenario, output: _engine.Output) -> Result:
         scenario=scenario.resolved,
         tables=tables,
         sources=controller_files(scenario),
-        warnings=(*(one.in_one_line for one in scenario.warnings), *_notes(scenario, output)),
+        warnings=(
+            *(one.in_one_line for one in scenario.warnings),
+            *_notes(scenario, output, watched),
+        ),
         offered_load=scenario.offered_load,
         captures=dict(output.captures()),
     )

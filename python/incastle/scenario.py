@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import tomli_w
 
 from incastle import _engine
-from incastle.controllers.sources import Bound, Origins, bind, makers
+from incastle.controllers.sources import Bound, Origins, Watched, bind, makers
 from incastle.errors import Diagnostic, InternalError, ScenarioError, ScenarioNotFound
 
 if TYPE_CHECKING:
@@ -364,8 +364,8 @@ def checked_form(scenario: Scenario) -> _engine.Scenario:
     return scenario._checked  # noqa: SLF001  private to the package, not to the class
 
 
-def runnable_form(scenario: Scenario) -> _engine.Scenario:
-    """Return what the engine runs, with its controllers in Python.
+def runnable_form(scenario: Scenario, watched: Watched | None = None) -> _engine.Scenario:
+    """Return what the engine runs, with its controllers in Python; the first are put in `watched`.
 
     Raises:
         IncastleError: a controller is unknown.
@@ -373,7 +373,7 @@ def runnable_form(scenario: Scenario) -> _engine.Scenario:
 
     """
     checked = checked_form(scenario)
-    return checked.with_makers(makers(controllers_of(scenario)))
+    return checked.with_makers(makers(controllers_of(scenario), {} if watched is None else watched))
 
 
 def controllers_of(scenario: Scenario) -> dict[str, Bound]:

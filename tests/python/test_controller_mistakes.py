@@ -229,7 +229,13 @@ def test_arguments_may_have_other_names_and_defaults() -> None:
         (ON_ACK, "did you mean beta? it has beta, gain"),
         (ON_ACK + "\n\nclass Heir(Mine):\n    pass\n", "did you mean beta? it has beta, gain"),
         (ON_ACK.replace("connection, beta=0.5, *, gain=1.0", "connection"), "it has none at all"),
-        ("from incastle import Controller\n\n\nclass Heir(Controller):\n    pass\n", "it has none"),
+        (
+            (
+                "from incastle import Controller\n\n\nclass Heir(Controller):\n"
+                "    def on_ack(self, ack):\n        pass\n"
+            ),
+            "it has none",
+        ),
     ],
 )
 def test_a_parameter_that_is_misspelt_is_reported_with_its_place(

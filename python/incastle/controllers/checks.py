@@ -28,6 +28,21 @@ CALLED_WITH = {
 }
 """The arguments of each method that has some."""
 
+_OF_KIND = 'on_congestion(self, event) and look for event.kind == "{}"'.format
+NO_HOOKS = {
+    "on_loss": _OF_KIND("loss"),
+    "on_packet_loss": _OF_KIND("loss"),
+    "on_timeout": _OF_KIND("timeout"),
+    "on_rto": _OF_KIND("timeout"),
+    "on_ecn": _OF_KIND("ecn"),
+    "on_mark": _OF_KIND("ecn"),
+    "on_idle": _OF_KIND("idle"),
+    "on_rtt": "on_ack(self, ack), which has ack.rtt_s",
+    "on_send": "on_sent(self, now, size_bytes)",
+    "on_packet_sent": "on_sent(self, now, size_bytes)",
+}
+"""Methods of other interfaces, which nothing calls, and what is written here instead."""
+
 
 def checked(name: str, kind: object, place: str | None = None) -> type:
     """Refuse what is no class, lacks a method, or has one that cannot be called.
@@ -88,9 +103,15 @@ def _check_names(name: str, kind: type, place: str | None) -> None:
         if hook not in there:
             what = f"{kind.__name__}.{own} is never called: did you mean {hook}?"
             raise _error(place, name, what)
+    members = [inspect.getattr_static(kind, own) for own in there]
+    used = {
+        word for one in members if isinstance(one, FunctionType) for word in one.__code__.co_names
+    }
+    for own, right in NO_HOOKS.items():
+        if own in there and own not in used:
+            raise _error(place, name, f"{kind.__name__}.{own} is never called: write {right}")
     if kind.window is not Controller.window or {"cwnd", "cwnd_bytes"} & {*there}:  # type: ignore[attr-defined]
         return
-    members = (inspect.getattr_static(kind, own) for own in there)
     stored = {
         step.argval
         for member in members
@@ -192,3 +213,22 @@ def _names_in(function: ast.FunctionDef) -> list[str] | None:
     before = len(arguments.posonlyargs)
     by_name = arguments.args[max(0, 2 - before) :]
     return [one.arg for one in (*by_name, *arguments.kwonlyargs)]
+
+
+def lacks_on_ack(tree: ast.Module, name: str) -> int | None:
+    """Return the line of a class of a file that derives from `Controller` alone without on_ack.
+
+    None where it has one, or a name close to it, or that cannot be determined without executing.
+    """
+    node = next(
+        (one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == name), None
+    )
+    if node is None or node.decorator_list or node.keywords or len(node.bases) != 1:
+        return None
+    base = node.bases[0]
+    named = base.attr if isinstance(base, ast.Attribute) else getattr(base, "id", "")
+    known = {ast.FunctionDef, ast.Pass, ast.Expr}
+    if named != Controller.__name__ or not {type(one) for one in node.body} <= known:
+        return None
+    own = [_plain(one.name) for one in node.body if isinstance(one, ast.FunctionDef)]
+    return None if get_close_matches(_plain("on_ack"), own, 1, 0.75) else node.lineno

@@ -23,8 +23,9 @@ from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
 from incastle.controllers.base import OPTIONAL, REQUIRED, Controller
-from incastle.controllers.checks import checked, parameters_in, parameters_of
+from incastle.controllers.checks import checked, lacks_on_ack, parameters_in, parameters_of
 from incastle.controllers.faults import raised_outside
+from incastle.controllers.remarks import MAX_WATCHED
 from incastle.errors import ControllerError, IncastleError
 from incastle.storage.names import no_plain_path, unseen
 
@@ -37,6 +38,9 @@ Answer = tuple[str | None, list[str] | None, str | None, str | None]
 
 The parameters are None where they show only when a controller is made.
 """
+
+Watched = dict[str, list[Any]]
+"""The first controllers that a run makes, by name."""
 
 
 @dataclass(frozen=True)
@@ -107,6 +111,11 @@ class Origins:
         if found["name"] not in {*classes, *_other_names(tree)}:
             there = f"its classes are {', '.join(classes)}" if classes else "it has no class at all"
             raise _Mistake(f"{path} has no class {found['name']}", there)
+        if (line := lacks_on_ack(tree, found["name"])) is not None:
+            raise _Mistake(
+                f'{path}:{line}: the controller "{name}": the class {found["name"]} lacks on_ack',
+                "write def on_ack(self, ack)",
+            )
         return _hash(text), parameters_in(tree, found["name"])
 
     def _looked_for(self, path: str, error: Exception) -> str | None:
@@ -192,16 +201,23 @@ def bind(controllers: Mapping[str, type]) -> dict[str, Bound]:
     }
 
 
-def makers(classes: Mapping[str, Bound]) -> list[_engine.ControllerMaker]:
-    """Return what makes the controllers of each name, for the engine."""
-    return [_engine.ControllerMaker(name, _maker(one.kind)) for name, one in classes.items()]
+def makers(classes: Mapping[str, Bound], watched: Watched) -> list[_engine.ControllerMaker]:
+    """Return what makes the controllers of each name, for the engine; the first are watched."""
+    return [
+        _engine.ControllerMaker(name, _maker(one.kind, watched.setdefault(name, [])))
+        for name, one in classes.items()
+    ]
 
 
-def _maker(kind: type) -> Callable[[_engine.Connection, dict[str, Any]], tuple[Any, ...]]:
+def _maker(
+    kind: type, watched: list[Any]
+) -> Callable[[_engine.Connection, dict[str, Any]], tuple[Any, ...]]:
     there = [name for name in OPTIONAL if hasattr(kind, name)]
 
     def make(connection: _engine.Connection, parameters: dict[str, Any]) -> tuple[Any, ...]:
         one = kind(connection, **parameters)
+        if len(watched) < MAX_WATCHED:
+            watched.append(one)
         methods = [getattr(one, name) for name in REQUIRED]
         return (
             one,
