@@ -31,7 +31,8 @@ COLUMNS = {
     "queue_samples": ["time_s", "port", "packets", "bytes"],
     "goodput": ["time_s", "host", "bytes", "ip_bytes"],
     "links": [
-        *("port", "packets", "bytes", "drops", "marks", "cnms", "utilisation"),
+        *("port", "packets", "bytes", "drops", "lost_on_wire", "corrupted", "marks"),
+        *("cnms", "utilisation"),
         *("mean_queue_packets", "max_queue_packets", "max_bytes"),
     ],
     "windows": ["time_s", "flow", "cwnd_bytes", "ssthresh_bytes", "alpha", "rtt_s"],

@@ -163,7 +163,7 @@ def _groups(links: Sequence[Link]) -> dict[str, dict[str, Value]]:
             "between": [_one_or_all(names(ends)), _one_or_all(names(centres))],
             "rate": quantities.rate(star.rate),
             "delay": quantities.time(star.delay),
-        }
+        } | ({"parallel": True} if star.copy else {})
     return groups
 
 

@@ -535,10 +535,12 @@ fn too_many_incasts_are_warned_of() {
     let sets = [("flows.incast.count".to_owned(), "3".to_owned())];
     let (_, warnings) = parse(&star(4, &flows), "test.toml", &sets).expect("a scenario");
     // 100,000 x 60 KB of 4 x 1.25 GB/s are 120 %; each 20 KB have 14 headers of 40 B: 1.2 x 20,560 / 20,000.
-    let warning = warnings.first().expect("a warning").to_string();
+    let warnings: Vec<String> = warnings.iter().map(ToString::to_string).collect();
     assert!(
-        warning.contains("this group offers 123.4 % of what"),
-        "{warning}"
+        warnings
+            .iter()
+            .any(|warning| warning.contains("this group offers 123.4 % of what")),
+        "{warnings:?}"
     );
 }
 
