@@ -97,8 +97,9 @@ def run(**overrides: Any) -> ic.Result:
 
 
 def links(result: ic.Result) -> Counter[str]:
-    """Count the links of a network by their ends, each once."""
-    return Counter(port for port in result.links["port"] if "->" in port)
+    """Count the links of a network by their ends; parallel ones are numbered."""
+    ports = (port.partition("#")[0] for port in result.links["port"])
+    return Counter(port for port in ports if "->" in port)
 
 
 def put(folder: Path, **files: str) -> None:
@@ -112,11 +113,12 @@ def test_hpcc_files_become_a_graph_and_a_list(cli: Cli, folder: Path) -> None:
     assert scenario["network"]["hosts"] == ["host:0..1", "host:3"]
     assert scenario["network"]["switches"] == ["switch:2", "switch:4"]
     groups = list(scenario["network"]["links"].values())
+    bundle = {"between": ["switch:4", "switch:2"]}
     assert groups == [
         {"between": ["host:0", "switch:2"], "rate": "10 Gbit/s", "delay": "1 us"},
         {"between": ["host:1", "switch:2"], "rate": "10 Gbit/s", "delay": "1500 ns"},
-        {"between": ["switch:4", "switch:2"], "rate": "40 Gbit/s", "delay": "500 ns"},
-        {"between": ["switch:4", "switch:2"], "rate": "40 Gbit/s", "delay": "500 ns"},
+        {**bundle, "rate": "40 Gbit/s", "delay": "500 ns"},
+        {**bundle, "rate": "40 Gbit/s", "delay": "500 ns", "parallel": True},
         {"between": ["host:3", "switch:4"], "rate": "10 Gbit/s", "delay": "2 us"},
     ]
     assert (folder / "made" / "flows.csv").read_text().splitlines() == [

@@ -159,11 +159,14 @@ def _groups(links: Sequence[Link]) -> dict[str, dict[str, Value]]:
     for (ends, star), centres in merged.items():
         word = "hosts" if star.leaves == HOST else "switches"
         numbers[word] += 1
-        groups[f"{word}-{numbers[word]}"] = {
+        group: dict[str, Value] = {
             "between": [_one_or_all(names(ends)), _one_or_all(names(centres))],
             "rate": quantities.rate(star.rate),
             "delay": quantities.time(star.delay),
-        } | ({"parallel": True} if star.copy else {})
+        }
+        if star.copy:
+            group["parallel"] = True
+        groups[f"{word}-{numbers[word]}"] = group
     return groups
 
 
