@@ -137,3 +137,12 @@ def test_titles_on_screens_have_the_chosen_point() -> None:
     several = ic.plot.slowdown(swept, where={LOAD: 0.1, CONTROL: ["dctcp", "new-reno"]})
     assert several.get_suptitle() == "mixed, load = 0.1, 2 seeds"
     assert not ic.plot.slowdown(swept, by=LOAD, style="ieee").get_suptitle()
+
+
+def test_each_group_has_its_numbers_where_panels_are_above_each_other() -> None:
+    scenario = ic.Scenario.from_text(MIXED).with_overrides({"run.duration": "3 ms"})
+    swept = ic.sweep(scenario, {LOAD: [0.1, 0.2]}, seeds=2)
+    figure = ic.plot.draw(swept, "slowdown_p99", by=LOAD, style="ieee")
+    for axes, group in zip(figure.axes, ("web", "incast"), strict=True):
+        shown = [int(text.get_text()) for text in axes.texts]
+        assert sum(shown) == swept.frame[f"{group}.unfinished"].sum() > 0

@@ -141,29 +141,34 @@ def _arrow(below: float = 0.0) -> dict[str, Any]:
     return {"marker": Path(outline, closed=True), "ms": size, "mew": 0, "linestyle": ""}
 
 
-def _is_counted(axes: Axes, data: pl.DataFrame) -> bool:
+def _is_counted(axes: Axes, data: pl.DataFrame, *, own: bool) -> bool:
     """Return whether numbers stand in a panel: those of panels above each other are the same."""
     place = axes.get_subplotspec()
-    return "unfinished" in data.columns and (place is None or place.is_first_row())
+    return "unfinished" in data.columns and (own or place is None or place.is_first_row())
 
 
-def headroom(axes: Axes, data: pl.DataFrame, rows: int) -> float:
-    """Return the share of an axis, at most a half, for what stands above the highest value."""
+def headroom(axes: Axes, data: pl.DataFrame, rows: int, *, own: bool = False) -> float:
+    """Return the share of an axis, at most a half, for what stands above the highest value.
+
+    Numbers stand in panels of the first row, in others where they have flows of their `own`.
+    """
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     points = setting("lines.markersize")
     if data["high"].is_infinite().any():
         points += ARROW * setting("lines.linewidth")
-    if _is_counted(axes, data) and len(data.filter(pl.col("unfinished") > 0)):
+    if _is_counted(axes, data, own=own) and len(data.filter(pl.col("unfinished") > 0)):
         points += (EDGE + ROW * rows) * SMALLEST * setting("font.size")
     return min(0.5, points / 72 / height_of(axes))
 
 
-def count_unfinished(axes: Axes, data: pl.DataFrame, row: int, color: str) -> None:
+def count_unfinished(
+    axes: Axes, data: pl.DataFrame, row: int, color: str, *, own: bool = False
+) -> None:
     """Write how many flows of each point were unfinished, in a row of its own for each series."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
-    if not _is_counted(axes, data):
+    if not _is_counted(axes, data, own=own):
         return
     for one in data.filter(pl.col("unfinished") > 0).iter_rows(named=True):
         axes.annotate(

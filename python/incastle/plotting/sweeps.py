@@ -240,7 +240,7 @@ def draw_panels(
             "to draw; the same command with --resume runs what is missing"
         )
     with canvas(options.style) as figure:
-        measures = [one for row in rows for one in _row(sweep, row)]
+        measures = [one for row in rows for one in _row(sweep, row, is_own=len(rows) == 1)]
         is_grid = len(rows) > 1 and len(rows[0]) > 1
         if is_grid:
             places = panels(figure, options, len(rows), len(rows[0]))
@@ -271,6 +271,8 @@ class _Measure:
     data: pl.DataFrame
     unit: str
     is_log: bool
+    is_own: bool
+    """Whether no panel above it is of the same flows."""
 
     @property
     def counted(self) -> str:
@@ -278,7 +280,7 @@ class _Measure:
         return "rounds" if _is_of_rounds(self.column) else "flows"
 
 
-def _row(sweep: Sweep, row: Sequence[Axes]) -> list[_Measure]:
+def _row(sweep: Sweep, row: Sequence[Axes], *, is_own: bool) -> list[_Measure]:
     """Return the panels of a row, which share one unit and one kind of scale."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
@@ -289,7 +291,7 @@ def _row(sweep: Sweep, row: Sequence[Axes]) -> list[_Measure]:
     is_wide = shortened(columns[0]).rpartition(".")[2] in LOGARITHMIC
     is_log = is_wide and scales.is_logarithmic(data)
     measures = zip(row, columns, data, strict=True)
-    return [_Measure(wanted, column, of, unit, is_log) for wanted, column, of in measures]
+    return [_Measure(wanted, column, of, unit, is_log, is_own) for wanted, column, of in measures]
 
 
 def _panel(
@@ -403,7 +405,7 @@ def _curves(
     cells = [{str(wanted.hue): value} for value in values]
     check_number(len(values), f"values of {wanted.hue}", cells)
     names = _names(wanted.hue, values)
-    share = intervals.headroom(axes, drawn, len(values))
+    share = intervals.headroom(axes, drawn, len(values), own=measure.is_own)
     bottom = scales.limit(axes, drawn, share, is_log=measure.is_log)
     for place, group in enumerate(values):
         mine = drawn.filter(groups == group).sort("x")
@@ -416,7 +418,7 @@ def _curves(
         axes.fill_between(mine["x"], mine["min"], mine["max"], **shade)
         style["label"] = labels[place] if labels else names[group]
         intervals.curve(axes, mine, bottom, **style)
-        intervals.count_unfinished(axes, mine, place, style["color"])
+        intervals.count_unfinished(axes, mine, place, style["color"], own=measure.is_own)
     axes.set_ylabel(_measure_words(measure.column, measure.unit, of_flows))
     return bottom
 
