@@ -2,18 +2,38 @@
 
 use incastle_units::Span;
 
-use crate::language::network::Schedule;
+use crate::language::network::{Ecmp, Network, Schedule, Topology};
 use crate::language::root::Root;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
 
 pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
+    warn_of_one_path(&root.network, cx);
     for (label, group) in &root.network.links {
         if let Some(schedule) = &group.schedule {
             let key = format!("network.links.{label}.schedule");
             check_schedule(&key, schedule, root.run.duration, cx);
         }
+    }
+}
+
+/// A choice among paths where there is one.
+fn warn_of_one_path(network: &Network, cx: &mut Context<'_>) {
+    let is_single = matches!(
+        network.topology,
+        Topology::Star(_) | Topology::Dumbbell(_) | Topology::Tree(_)
+    );
+    if is_single && !matches!(network.ecmp, Ecmp::Flow(_)) {
+        cx.warn_at(
+            "network.ecmp",
+            format!(
+                "ecmp = {} without effect: a {} has one path between two hosts",
+                quoted(network.ecmp.word()),
+                network.topology.word()
+            ),
+        )
+        .help("several paths are in \"leaf-spine\", \"fat-tree\", \"clos\" and \"graph\"");
     }
 }
 

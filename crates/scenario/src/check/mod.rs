@@ -19,6 +19,7 @@ mod sets;
 mod switches;
 mod transport;
 mod udt;
+mod within_run;
 
 pub use names::static_flows;
 pub use rows::{Over, over_time};
@@ -54,6 +55,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, Offere
         measure::check(root, layout, cx);
         lockstep::check(root, layout, cx);
         plausible::check(root, layout, cx);
+        within_run::check(root, layout, cx);
         load::check_tiers(root, layout, cx);
     }
     transport::check(root, layout.as_ref(), cx);

@@ -33,6 +33,8 @@ const MANY: u64 = 10;
 
 /// The path of a group's first flow, without any other data.
 struct Idle {
+    /// The delays of the links, there and back.
+    delays: Span,
     /// A round trip of a full packet, without waiting.
     rtt: Span,
     /// The rate of the slower of both hosts' links.
@@ -43,7 +45,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     check_delays(root, cx);
     let routes = Routes::new(layout, Span::ZERO);
     let mut longest: Option<Span> = None;
-    let mut places = BTreeSet::new();
+    let (mut places, mut rto_places) = (BTreeSet::new(), BTreeSet::new());
     for (name, group) in &root.flows {
         let Some(hosts) = GroupHosts::find(group, layout) else {
             continue;
@@ -59,6 +61,13 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             && places.insert(cx.place_of(&key))
         {
             check_initial_window(&key, tcp, &idle, cx);
+        }
+        let path = format!("flows.{name}.transport");
+        let key = written(&path, &["initial_rto", "min_rto"], cx);
+        if let Some(tcp) = group.transport.tcp()
+            && rto_places.insert(cx.place_of(&key))
+        {
+            check_initial_rto(&key, tcp, &idle, cx);
         }
     }
     if let Some(rtt) = longest {
@@ -112,6 +121,18 @@ fn check_initial_window(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>)
             tcp.initial_window
         ))
         .help("RFC 6928 has \"10 packets\"");
+    }
+}
+
+/// A first timeout before the first answer can be there.
+fn check_initial_rto(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
+    let rto = tcp.initial_rto.max(tcp.min_rto);
+    if rto < idle.delays {
+        let delays = rounded(idle.delays);
+        cx.warn_at(key, format!(
+            "a first timeout after {rto}, and the delays of the links are {delays} there and back: the first packet of each flow is sent again for nothing"
+        ))
+        .help("raise initial_rto and min_rto, or check the unit of the links' delay");
     }
 }
 
@@ -197,6 +218,7 @@ fn idle(group: &Group, hosts: &GroupHosts, layout: &Layout, routes: &Routes<'_>)
         .map(|rate| full / rate.bytes_per_second_lossy())
         .sum();
     Some(Idle {
+        delays: delay.saturating_mul(2),
         rtt: Span::from_secs_lossy(2.0 * delay.as_secs_lossy() + sending),
         rate: up.min(down),
     })
@@ -230,6 +252,19 @@ pub(super) fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         )
         .help("lower min_cwnd, or raise max_cwnd");
     }
+    if let WindowLimit::Limited(most) = tcp.max_cwnd
+        && tcp.bytes(tcp.initial_window) > tcp.bytes(most)
+        && tcp.bytes(tcp.initial_window).count() > USUAL_WINDOW * tcp.mss.count()
+    {
+        cx.warn_at(
+            &format!("{path}.initial_window"),
+            format!(
+                "initial_window of {} is above max_cwnd of {most}, which limits it",
+                tcp.initial_window
+            ),
+        )
+        .help("lower initial_window, or raise max_cwnd");
+    }
     // Whoever writes it means it.
     let is_default = !cx.is_given(&format!("{path}.initial_rto"));
     if is_default && tcp.initial_rto > tcp.min_rto.saturating_mul(MANY) {
@@ -260,7 +295,7 @@ pub(super) fn check_switch(path: &str, switch: &Switch, cx: &mut Context<'_>) {
 }
 
 /// A span to three digits, rounded down.
-fn rounded(span: Span) -> Span {
+pub(super) fn rounded(span: Span) -> Span {
     let mut unit = 1;
     while span.as_ps() / unit >= 1_000 {
         unit *= 10;

@@ -7,11 +7,13 @@ use incastle_queueing::{CongestionMemory, Detail};
 use incastle_units::Bytes;
 
 use crate::check::measure::check_ports;
+use crate::grammar::reader::read_table;
 use crate::language::limits::Capacity;
-use crate::language::qcn::{Adaptive, CongestionPoints, SetPoint};
+use crate::language::qcn::{Adaptive, CongestionPoints, ReactionPoints, SetPoint};
 use crate::language::root::Root;
 use crate::language::switch::{Buffer, Switch};
 use crate::text::context::Context;
+use crate::text::files::NoFiles;
 use crate::text::node::quoted;
 use crate::topology::layout::{End, Layout, Link};
 
@@ -37,7 +39,24 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             is_idle: !is_scaled && !points.modifications.adaptive,
         };
         warn_idle("host.qcn", &[key], cx);
+    } else if sets_reaction_points(root, cx)
+        && !cx.is_removed("switch")
+        && !cx.is_removed("switches")
+    {
+        cx.warn_at(
+            "host.qcn",
+            "[host.qcn] without any [switch.qcn]: no notification is sent, and it has no effect",
+        )
+        .help("add [switch.qcn], or leave [host.qcn] out");
     }
+}
+
+/// Whether `[host.qcn]` has a value other than its default.
+fn sets_reaction_points(root: &Root, cx: &Context<'_>) -> bool {
+    let place = cx.place_of("host.qcn");
+    let mut quiet = Context::new(&NoFiles);
+    let default = read_table("host.qcn".to_owned(), place, &[], &mut quiet);
+    default.is_none_or(|default: ReactionPoints| default != root.host.qcn)
 }
 
 /// A key of a modification.

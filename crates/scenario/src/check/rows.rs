@@ -119,6 +119,17 @@ pub(crate) fn check(root: &Root, layout: &Layout, flows: &[Name], cx: &mut Conte
         return;
     }
     for table in tables(root, layout, flows) {
+        // Rows of `dcudp` are changes of the mode, too.
+        if table.every > duration && table.key != "dcudp" {
+            let every = table.every;
+            cx.warn_at(
+                &format!("measure.{}.every", table.key),
+                format!(
+                    "one row every {every}, and the run ends after {duration}: one sample at most"
+                ),
+            )
+            .help("an interval is a small part of the run");
+        }
         let rows = table.rows(duration);
         if rows <= MAX_ROWS {
             continue;

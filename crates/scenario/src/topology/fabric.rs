@@ -199,6 +199,14 @@ impl Plan {
             below,
             above,
         } = share;
+        if ratio < 1.0 {
+            let times = (1000.0 / ratio).round() / 1000.0;
+            cx.warn_at(
+                key,
+                format!("{ratio} to 1: the links upwards have {times} times the rate of those below together"),
+            )
+            .help("four to one is \"4:1\" or 4");
+        }
         let mut carried = vec![0.0; self.switches.len()];
         let mut ups = vec![0_u32; self.switches.len()];
         for link in &self.links {
