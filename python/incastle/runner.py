@@ -171,6 +171,8 @@ def run_each(
         Interrupted: Ctrl-C; `.partial` has the runs that were under way.
 
     """
+    if not (progress is None or callable(progress)):
+        raise TypeError(f"progress is a function of a Progress, found {progress!r}")
     for count in (threads, threads_each):
         if count is not None and count < 1:
             raise ValueError(f"threads = {count}: at least one is needed")

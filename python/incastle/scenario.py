@@ -10,6 +10,8 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
+from contextlib import contextmanager
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -21,11 +23,14 @@ from incastle.controllers.sources import Bound, Origins, Watched, bind, makers
 from incastle.errors import Diagnostic, InternalError, ScenarioError, ScenarioNotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Parts: TypeAlias = "tuple[str, str, tuple[tuple[str, str], ...], Mapping[str, Bound]]"
 """The source of a scenario: text, name of the file, overrides, classes of controllers."""
 Value: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
+
+FOR_SWEEPS = "several values are for `incastle sweep`"
+"""What the help of a message has where one value is expected."""
 
 IN_CODE = "(scenario built in code)"
 """The file name in diagnostics of a scenario without a file."""
@@ -135,7 +140,8 @@ class Scenario:
 
         """
         added = tuple(_pairs({} if overrides is None else overrides) + _pairs(more))
-        return Scenario(self._text, self._file, self._overrides + added, self._origins.bound)
+        with _in_words_of_python(added):
+            return Scenario(self._text, self._file, self._overrides + added, self._origins.bound)
 
     def with_controllers(self, controllers: Mapping[str, type]) -> Scenario:
         """Return this scenario with classes behind the names of controllers.
@@ -242,7 +248,28 @@ def load(
         ScenarioError: it can, and is not a right scenario: `.diagnostics` has all mistakes.
 
     """
-    return Scenario.from_file(path, _pairs(overrides))
+    pairs = _pairs(overrides)
+    with _in_words_of_python(pairs if isinstance(overrides, Mapping) else ()):
+        return Scenario.from_file(path, pairs)
+
+
+@contextmanager
+def _in_words_of_python(added: Sequence[tuple[str, str]]) -> Iterator[None]:
+    """Name overrides that a dictionary gave in messages, in place of options of a command."""
+    typed = {f"--set {key}={value}": f"overrides: {key} = {value}" for key, value in added}
+    try:
+        yield
+    except ScenarioError as broken:
+        raise ScenarioError([_of_python(one, typed) for one in broken.diagnostics]) from None
+
+
+def _of_python(one: Diagnostic, typed: Mapping[str, str]) -> Diagnostic:
+    if one.file not in typed:
+        return one
+    help_ = one.help
+    if help_ is not None and FOR_SWEEPS in help_:
+        help_ = "several values are for ic.sweep(scenario, {KEY: [VALUE, ...]}), each in turn"
+    return replace(one, file=typed[one.file], help=help_)
 
 
 def _pairs(overrides: object) -> list[tuple[str, str]]:

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     Cli = Callable[..., Output]
 
 SENDERS = "network.senders"
+WORD: Any = "1"
+TRUE: Any = True
+FIVE: Any = 5
 TOPOLOGY = "4 1 3\n3\n0 3 10Gbps 1us 0\n1 3 10Gbps 1us 0\n2 3 10Gbps 1us 0\n"
 
 
@@ -81,3 +84,77 @@ def test_seeds_of_python(
 def test_a_controller_that_no_flow_uses(scenario: ic.Scenario) -> None:
     with pytest.raises(ic.IncastleError, match='no flow uses "mine": set transport'):
         ic.run(scenario, controllers={"mine": type("Mine", (ic.Controller,), {"on_ack": print})})
+
+
+@pytest.mark.parametrize(
+    ("call", "answer"),
+    [
+        (
+            lambda one: one.with_overrides({SENDERS: "eight"}),
+            'overrides: network.senders = "eight": senders must be a whole number',
+        ),
+        (
+            lambda one: ic.run(one, overrides={SENDERS: [2, 4]}),
+            "several values are for ic.sweep(scenario, {KEY: [VALUE, ...]})",
+        ),
+        (lambda one: ic.run(one, seed=WORD), 'overrides: run.seed = "1": seed must be'),
+        (lambda one: ic.run(one, progress=TRUE), "progress is a function of a Progress, found"),
+        (lambda one: ic.plot.queue(ic.run(one), out=FIVE), "out is the name of a file, such as"),
+    ],
+)
+def test_messages_of_python_name_its_arguments(
+    scenario: ic.Scenario, call: Callable[[Any], object], answer: str
+) -> None:
+    with pytest.raises((ic.ScenarioError, TypeError)) as raised:
+        call(scenario)
+    assert answer in str(raised.value)
+    assert "--set" not in str(raised.value)
+
+
+def test_the_last_part_of_a_swept_key_is_enough(scenario: ic.Scenario) -> None:
+    assert ic.sweep(scenario, {SENDERS: [2, 3]}).plot("senders", "goodput").axes
+
+
+@pytest.mark.parametrize("values", ["[1 Gbit/s, 10 Gbit/s]", "1ms..10ms", "2:10:2", "2..10/2"])
+def test_a_sweep_shows_how_values_are_written(values: str, folder: Path, cli: Cli) -> None:
+    key = "transport.min_rto" if "ms" in values else SENDERS
+    key = "network.rate" if "Gbit" in values else key
+    output = cli("sweep", "small.toml", "--set", f"{key}={values}", "--out", "swept")
+    assert output.status == 2
+    assert 'other values 1,2,4 or as a list with quotes, ["1 ms", "2 ms"]; a range' in output.err
+    assert "`incastle sweep`" not in output.err
+    assert not (folder / "swept").exists()
+
+
+def test_files_and_damages_of_results_have_a_remedy(folder: Path, cli: Cli) -> None:
+    assert cli("run", "small.toml", "--out", "kept").status == 0
+    output = cli("explain", "kept/links.parquet")
+    assert "kept/links.parquet is a file of a result: name its folder, kept" in output.err
+    for name in ("scenario.toml", "summary.json"):
+        whole = (folder / "kept" / name).read_text()
+        (folder / "kept" / name).write_text(whole.replace("small", "other"))
+        output = cli("plot", "kept", "queue", "--out", "q.png")
+        assert output.status == 2
+        assert "restore it, or run kept/scenario.toml with another --out" in output.err
+        (folder / "kept" / name).write_text(whole)
+    with pytest.raises(ic.ResultError, match=r"in Python another name, or force=True"):
+        ic.run(ic.load("small.toml"), seed=9).save("kept")
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (("run", "small.toml", "-o", "kept"), "no option -o: write --out"),
+        (("run", "small.toml", "--duration", "1 ms"), "no option --duration: write --set run.dur"),
+        (("choose-k", "--rtt", "100 us"), "no option --rtt: write --delay, a quarter"),
+        (("schema", "small.toml"), "unexpected: small.toml\n"),
+        (("import", "small.toml", "--out", "o"), "a scenario needs no import: incastle run"),
+    ],
+)
+def test_other_words_of_the_command_line(
+    words: tuple[str, ...], answer: str, folder: Path, cli: Cli
+) -> None:
+    assert folder.is_dir()
+    output = cli(*words)
+    assert output.status == 2
+    assert answer in output.err

@@ -28,6 +28,14 @@ OTHER_COMMANDS = {
 }
 """Other words for commands."""
 
+OTHER_OPTIONS = {
+    "-o": "--out",
+    "--output": "--out",
+    "--duration": '--set run.duration="10 ms"',
+    "--rtt": "--delay, a quarter of the round-trip time (choose-k), or --set network.delay=...",
+}
+"""What is written in place of other options."""
+
 MORE = {
     "--seeds": "a number of seeds is expected; for 1, 2 and 3 write --seed 1 --seeds 3",
 }
@@ -69,6 +77,8 @@ def message(typers: str, words: Sequence[str], commands: Iterable[str]) -> str:
         if found is not None:
             parts = {name: text or "" for name, text in found.groupdict().items()}
             name = parts.get("name", "")
+            if form.startswith("no option") and name in OTHER_OPTIONS:
+                return f"no option {name}: write {OTHER_OPTIONS[name]}"
             meant = parts.get("why") or _command_meant(name, commands)
             parts["given"] = _given(name, words)
             parts["meant"] = f": did you mean {meant}?" if meant else ""
@@ -93,6 +103,8 @@ def _remedy(extra: str, words: Sequence[str]) -> str:
     """Return the remedy for words that no argument takes: a value without quotes, a second file."""
     first = extra.partition(" ")[0]
     if first.endswith(".toml"):
+        if not {"run", "estimate", "find"} & {*words}:
+            return ""
         return "; one scenario at a time"
     place = words.index(first) if first in words[2:] else 0
     option, value = words[max(place - 2, 0)], words[max(place - 1, 0)]

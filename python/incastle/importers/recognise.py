@@ -79,6 +79,8 @@ def _refuse(lines: Lines, fitting: list[Kind]) -> NoReturn:
     first, text = next(lines.filled(), (0, ""))
     if "TOPOLOGY_FILE" in "".join(lines.lines):
         lines.fail(0, "a configuration of HPCC's simulator: import its TOPOLOGY_FILE and FLOW_FILE")
+    if lines.file.endswith(".toml"):
+        lines.fail(first, f"a TOML file; a scenario needs no import: incastle run {lines.file}")
     wanted = ", ".join(kind.value.words for kind in fitting)
     what = "an empty file" if not text else "not recognised"
     lines.fail(first, f"{what}; expected one of: {wanted}; --format names its simulator")

@@ -11,13 +11,13 @@ Results that differ in their seeds alone are one curve. Each returns matplotlib'
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypedDict
 
 from incastle.plotting import options
 
 if TYPE_CHECKING:
-    import os
     from collections.abc import Mapping, Sequence
     from typing import Unpack
 
@@ -112,6 +112,8 @@ def draw(
         style=style,
         where=options.as_words(where or {}),
     )
+    if not (out is None or isinstance(out, str | os.PathLike)):
+        raise TypeError(f"out is the name of a file, such as 'figure.pdf', found {out!r}")
     place = None if out is None else Path(out)
     figure, _ = kinds.draw(results, kind, chosen, labels=labels, out=place)
     return figure

@@ -144,7 +144,7 @@ def _is_ours(directory: Path) -> bool:
 
 def _what_it_holds(directory: Path) -> str:
     """Describe why a directory is refused, and the remedy."""
-    otherwise = "choose another --out, or --force"
+    otherwise = "choose another --out, or --force (in Python another name, or force=True)"
     if not _is_ours(directory):
         why = _described(directory)
         return f" and is not a result{f' ({why})' if why else ''}: choose another --out"
@@ -329,8 +329,10 @@ def load(directory: Path, *, verify: bool = True) -> dict[str, Any]:
 def _again(directory: Path, broken: Path) -> str:
     """Name the command that makes a damaged result again, from the scenario in it."""
     whole = directory / SCENARIO
-    if broken.name in {SUMMARY, SCENARIO} or not whole.is_file():
+    if not whole.is_file():
         return ""
+    if broken.name in {SUMMARY, SCENARIO}:
+        return f"restore it, or run {whole} with another --out"
     command = "estimate" if (directory / "crossed_links.parquet").is_file() else "run"
     words = ("incastle", command, str(whole), "--out", str(directory), "--force")
     return f"`{shlex.join(words)}` makes the result again"
@@ -345,6 +347,8 @@ def _no_result(directory: Path) -> str:
                 f"{old}; rename that, or give the same command again"
             )
         return f"{directory} does not exist"
+    if directory.is_file() and (directory.parent / SUMMARY).is_file():
+        return f"{directory} is a file of a result: name its folder, {directory.parent}"
     why = described(directory) or f"it has no {SUMMARY}"
     return f"{directory} is not a result directory: {why}"
 

@@ -255,6 +255,8 @@ class Sweep:
             PlotError: no such key or measure, or a key that is neither drawn nor fixed.
 
         """
-        fixed = {key: str(value) for key, value in (where or {}).items()}
-        axes = picture.Axes(x, y, hue, fixed)
+        keys = self.header.keys
+        fixed = {picture.whole_key(key, keys): str(of) for key, of in (where or {}).items()}
+        whole_hue = None if hue is None else picture.whole_key(hue, keys)
+        axes = picture.Axes(picture.whole_key(x, keys), y, whole_hue, fixed)
         return picture.draw(self, axes, None if out is None else Path(out))

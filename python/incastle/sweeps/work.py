@@ -192,7 +192,7 @@ class Place:
         if not self.resume and not complete:
             raise ResultError(
                 f"{directory} already holds a sweep: --resume adds what is missing, --force "
-                "replaces it, --out names another place"
+                "replaces it, --out names another place; in Python resume=True or another out="
             )
         dataset.check_continues(header, source)
         if self.resume:
