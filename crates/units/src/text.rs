@@ -230,7 +230,9 @@ fn size_meant(name: &str) -> String {
 fn count_meant(name: &str) -> String {
     let name = name.to_ascii_lowercase();
     match name.as_str() {
-        "p" | "pk" | "pkt" | "pkts" | "frame" | "frames" => "packets".to_owned(),
+        "p" | "pk" | "pkt" | "pkts" | "frame" | "frames" | "mss" | "segment" | "segments" => {
+            "packets".to_owned()
+        }
         _ => name,
     }
 }

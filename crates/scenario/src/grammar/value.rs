@@ -46,7 +46,8 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
     .help_if(
         quotes_missing(node)
             .or_else(|| number_meant(node, expected))
-            .or_else(|| flag_meant(node, expected)),
+            .or_else(|| flag_meant(node, expected))
+            .or_else(|| several_meant(node, key, expected)),
     );
 }
 
@@ -101,6 +102,17 @@ fn number_meant(node: &Node, expected: &str) -> Option<String> {
             text.trim()
         )),
     }
+}
+
+/// The help for several values of a key that has one.
+fn several_meant(node: &Node, key: &str, expected: &str) -> Option<String> {
+    let is_one = ["a whole number", "a number", "one of"];
+    let is_list = matches!(&node.content, Content::List(items) if !items.is_empty());
+    let is_several = is_list && is_one.iter().any(|one| expected.starts_with(one));
+    is_several.then(|| match key {
+        "run.seed" => "several seeds are for the command: --seeds 3".to_owned(),
+        _ => format!("`incastle sweep --set {key}=A,B` runs each of several values"),
+    })
 }
 
 /// The help for a string that was meant as a list: `[storage:0]`, as `--set` gets it from a shell.

@@ -363,7 +363,11 @@ impl Value for Selection {
             }
         }
         if terms.as_ref().is_some_and(Vec::is_empty) {
-            wrong(node, key, "at least one name", cx);
+            let message = format!(
+                "{} must be at least one name, found an empty list",
+                name_of(key)
+            );
+            cx.error(node.place, key, message);
             return None;
         }
         terms.map(Self)

@@ -69,8 +69,14 @@ impl Points {
             return Err("a distribution needs at least two points".to_owned());
         }
         if first.1 < 0.0 || first.1 >= 100.0 {
+            let swapped = points.iter().all(|(size, _)| *size <= 100);
+            let swapped = if swapped {
+                "; bytes come first, then percentages"
+            } else {
+                ""
+            };
             return Err(format!(
-                "{}the first point must be at 0 % or above and below 100 %, not at {} %",
+                "{}the first point must be at 0 % or above and below 100 %, not at {} %{swapped}",
                 place(0),
                 first.1
             ));
@@ -124,9 +130,10 @@ impl Points {
                 }
                 _ => {
                     return Err(format!(
-                        "line {}: expected bytes and cumulative percentage, found {}",
+                        "line {}: expected bytes and cumulative percentage, found {}{}",
                         number + 1,
-                        quoted(line)
+                        quoted(line),
+                        remedy(line)
                     ));
                 }
             }
@@ -188,6 +195,40 @@ impl Points {
             })
             .sum();
         (first + rest) / 100.0
+    }
+}
+
+/// What a line that is no point should be, where the mistake is a usual one.
+fn remedy(line: &str) -> String {
+    let is_number = |field: &str| field.parse::<f64>().is_ok();
+    let fields: Vec<&str> = line.split([',', ';', ' ', '\t']).collect();
+    let fields: Vec<&str> = fields.into_iter().filter(|one| !one.is_empty()).collect();
+    match fields.as_slice() {
+        _ if !fields
+            .iter()
+            .any(|one| one.starts_with(|c: char| c.is_ascii_digit())) =>
+        {
+            "; a line with names begins with #".to_owned()
+        }
+        [size, share] if line.contains([',', ';']) && is_number(size) && is_number(share) => {
+            format!(
+                "; a blank is between them: {}",
+                quoted(&format!("{size} {share}"))
+            )
+        }
+        [_, _, _, ..] if fields.iter().all(|one| is_number(one)) => {
+            format!("; there are two columns, not {}", fields.len())
+        }
+        [size, share] if is_number(share) => match size.parse::<f64>() {
+            Ok(bytes) if (1.0..1e15).contains(&bytes) => {
+                format!(
+                    "; bytes are whole: {}",
+                    quoted(&format!("{} {share}", bytes.round()))
+                )
+            }
+            _ => String::new(),
+        },
+        _ => String::new(),
     }
 }
 
