@@ -30,7 +30,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     (("check", "small.toml", "--set", "transport.congestion=TcpCubic"), 'did you mean "cubic"?'),
     (("check", "small.toml", "--set", "transport.congestion=bbr"), "BBR is not modelled"),
     (("check", "small.toml", "--set", "flows.lnog.count=2"), 'did you mean "long"?'),
-    (("run", "small.toml", "--set", "network.senders=5,10"), "for `incastle sweep`"),
+    (("run", "small.toml", "--set", "network.senders=5,10"), "sweep` takes several values"),
     (("simulate", "small.toml"), "no command simulate: did you mean run?"),
     (("rnu", "small.toml"), "no command rnu: did you mean run?"),
     (("list", "algorithmz"), "did you mean algorithms?"),
@@ -48,7 +48,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     ),
     (
         ("sweep", "small.toml", "--set", "network.senders=1-10"),
-        "a range is written 1..10, other values 1,2,4",
+        "takes several values, each in turn, as 1..10",
     ),
     (("run", "small.toml", "--json=yes"), "--json has no value: write it alone"),
     (("run", "small.toml", "--out", ""), "--out needs a value"),

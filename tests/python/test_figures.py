@@ -168,14 +168,14 @@ def test_panels_of_completion_times_share_an_axis_with_two_names(mixed: ic.Resul
 
 def test_panels_of_papers_are_above_each_other_for_any_size(sweep: ic.Sweep) -> None:
     figure = ic.plot.slowdown(sweep, style="ieee", size=(3.5, 3.2), bins=[10_000, 100_000])
-    assert [axes.get_subplotspec().get_gridspec().ncols for axes in figure.axes] == [1, 1, 1]
+    assert len({round(axes.get_position().x0, 6) for axes in figure.axes}) == 1
     assert [axes.get_ylabel() for axes in figure.axes] == [
         "median",
         "95th\npercentile",
         "99th\npercentile",
     ]
     wide = ic.plot.slowdown(sweep, style="ieee", size=(7.0, 2.5))
-    assert wide.axes[0].get_subplotspec().get_gridspec().nrows == 1
+    assert len({round(axes.get_position().y0, 6) for axes in wide.axes}) == 1
 
 
 def test_intervals_of_slowdowns_are_cut_at_one(sweep: ic.Sweep) -> None:
