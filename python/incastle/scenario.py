@@ -29,7 +29,7 @@ Parts: TypeAlias = "tuple[str, str, tuple[tuple[str, str], ...], Mapping[str, Bo
 """The source of a scenario: text, name of the file, overrides, classes of controllers."""
 Value: TypeAlias = "str | int | float | bool | list[Any] | dict[str, Any]"
 
-FOR_SWEEPS = "several values are for `incastle sweep`"
+FOR_SWEEPS = "`incastle sweep` takes several values"
 """What the help of a message has where one value is expected."""
 
 IN_CODE = "(scenario built in code)"

@@ -197,6 +197,8 @@ def test_every_paper_runs_only_scenarios_that_are_right(paper: Paper, length: Le
         scenario = load(paper.scenario(experiment), settings)
         told = [words for key, words in ON_PURPOSE.items() if key in experiment.overrides]
         told += ["this group offers"] if paper.scenario(experiment).stem in OVERLOADED else []
+        # The scenarios of papers are shortened for --quick, where the largest sizes do not fit.
+        told += ["no round can be complete"] if length is Length.QUICK else []
         unasked = [one for one in scenario.warnings if not any(w in one.message for w in told)]
         assert not unasked, experiment.name
 

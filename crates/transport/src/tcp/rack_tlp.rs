@@ -299,6 +299,7 @@ impl Sender {
         if advanced {
             self.timer.on_new_ack(rtt, &io.config.rto);
             self.space.acknowledge(info.ack);
+            self.recovery.end_limited_transmit();
         }
         let news = self.take_in(io, info, rtt, advanced || edge_moved);
         self.check_spurious(io, &news, advanced);

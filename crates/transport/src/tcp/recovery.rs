@@ -296,7 +296,7 @@ impl LossRecovery {
         self.loss(space, config.mss)
     }
 
-    /// Recovery has begun and was reported: limited transmit is over.
+    /// New data was acknowledged, or recovery has begun and was reported: limited transmit is over.
     pub(super) fn end_limited_transmit(&mut self) {
         self.limited_sent = 0;
     }
