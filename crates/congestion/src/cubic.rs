@@ -2,7 +2,7 @@
 //! never slower than Reno would be.
 //!
 //! Slow start is the window rule's (section 4.10 leaves the choice open). Leaves out: W_max at the undoing
-//! of spurious reactions (section 4.9). Windows are in segments here, as in the RFC.
+//! of spurious reactions (section 4.9). Windows are in segments, as in the RFC.
 
 use incastle_units::{Bytes, Span, Time};
 

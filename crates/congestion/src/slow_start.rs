@@ -51,7 +51,7 @@ impl EarlyExit {
         }
     }
 
-    /// What the growth of slow start is divided by.
+    /// The divisor of the growth in slow start.
     pub(crate) fn growth_divisor(&self) -> u64 {
         match self {
             Self::Hystart(_) => 1,

@@ -1,5 +1,5 @@
-//! DualPI2: the coupled AQM of two queues, one for L4S (ECT(1), CE) and one for classic traffic, in each
-//! of which a packet is judged when it is taken out.
+//! DualPI2: the coupled AQM of two queues, one for L4S (ECT(1), CE) and one for classic traffic.
+//! Packets are judged at dequeue.
 //!
 //! Source: RFC 9332, appendix A.1 with the overload control of A.2 (figures 2 to 8). The scheduler is
 //! weighted round robin by credit, as in Linux 6.18 (net/sched/sch_dualpi2.c), which keeps the credit while

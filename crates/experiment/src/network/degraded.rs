@@ -44,7 +44,7 @@ fn rate_at(at: Span, from: End, link: &Link, network: &Network) -> Rate {
     degraded.map_or(scheduled, |rate| rate.min(scheduled))
 }
 
-/// What befalls packets on the direction of a link from a node, besides its rate.
+/// Losses and delays of packets on the direction of a link from a node.
 pub(super) fn degradations(from: End, link: &Link, network: &Network) -> Vec<Degradation> {
     let entries = entries(from, link, network).filter(|one| one.affects_packets());
     entries.map(|one| degradation(one, link)).collect()

@@ -71,7 +71,7 @@ mod tests {
     #[test]
     fn delays_have_their_mean_and_quartiles() {
         use JitterDistribution::{Exponential, Normal, Pareto, Uniform};
-        // Of the normal distribution the third quartile is 0.6745 deviations above the mean; that of Lomax is
+        // The third quartile of the normal distribution is 0.6745 deviations above the mean, that of Lomax
         // 2 (4^(1/3) - 1).
         let (ln_2, cbrt_4) = (std::f64::consts::LN_2, libm::cbrt(4.0));
         for (distribution, third_quartile) in [

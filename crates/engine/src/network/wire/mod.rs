@@ -25,7 +25,8 @@ pub(crate) use order::Inserted;
 use loss::LossProcess;
 use order::Order;
 
-/// What befalls the packets whose last bit leaves a port within a period: after its first instant, until its last.
+/// Losses and delays of the packets whose last bit leaves a port within a period: after its first instant, until
+/// its last.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Degradation {
     /// The first instant.

@@ -79,7 +79,7 @@ impl Order {
         removed
     }
 
-    /// Of packets that arrive together the first may have arrived already: they stay until the last has.
+    /// Packets that arrive together stay until the last of them has arrived.
     fn forget_arrived(&mut self, row: &Row) {
         match row.first_arrival() {
             None => self.index.clear(),
@@ -115,7 +115,7 @@ mod tests {
             let (mut now, mut size) = (Time::ZERO, 0);
             for (number, step) in steps.into_iter().enumerate() {
                 if number == cut {
-                    // What had left until an instant in the past.
+                    // The packets that had left until an instant in the past.
                     let until = Time::from_ps(now.as_ps().saturating_sub(5));
                     let removed = order.remove_left(&mut row, until, &mut pool);
                     let (gone, stays): (Vec<_>, Vec<_>) =
