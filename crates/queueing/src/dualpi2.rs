@@ -19,9 +19,9 @@ pub struct DualPi2Config {
     pub rtt_max: Span,
     /// k: the coupling factor.
     pub coupling: f64,
-    /// L4S packets that waited for this or less are not marked for their own delay.
+    /// L4S packets that waited for less are not marked for their own delay.
     pub min_th: Span,
-    /// From `min_th` over this range the probability of such a mark rises to 1.
+    /// From `min_th` over this range the probability of such a mark rises from 0 to 1.
     pub range: Span,
     /// With no more than this left behind in the L4S queue there is no such mark either.
     pub th_len: Packets,
@@ -247,10 +247,11 @@ impl DualPi2 {
             th_len,
             ..
         } = self.config;
-        let above = packet.waited.saturating_sub(min_th);
-        if packet.behind <= th_len || above == Span::ZERO {
-            0.0
-        } else if above >= range {
+        if packet.behind <= th_len || packet.waited < min_th {
+            return 0.0;
+        }
+        let above = packet.waited - min_th;
+        if above >= range {
             1.0
         } else {
             above.as_ps() as f64 / range.as_ps() as f64

@@ -114,8 +114,8 @@ fn classic_packets_are_marked_or_dropped_with_the_square_and_l4s_marked_with_twi
 
 #[test]
 fn an_l4s_packet_is_marked_for_its_own_delay_on_the_ramp() {
-    let share = |waited: Span, behind: u64| {
-        let mut control = DualPi2::new(DualPi2Config::default());
+    let share_with = |config: DualPi2Config, waited: Span, behind: u64| {
+        let mut control = DualPi2::new(config);
         let dequeued = Dequeued {
             behind: Packets::new(behind),
             ..packet(DualLane::L4s, Ecn::Ect1, waited)
@@ -123,6 +123,7 @@ fn an_l4s_packet_is_marked_for_its_own_delay_on_the_ramp() {
         let marks = (0..1_000).filter(|_| control.judge(&dequeued) == Verdict::Mark);
         marks.count()
     };
+    let share = |waited, behind| share_with(DualPi2Config::default(), waited, behind);
     // 800 us and 400 us of ramp. The first of each thousand only fills the count.
     assert_eq!(share(Span::from_us(800), 10), 0);
     assert_eq!(share(Span::from_us(900), 10), 249);
@@ -132,6 +133,13 @@ fn an_l4s_packet_is_marked_for_its_own_delay_on_the_ramp() {
     // Not with one packet behind it.
     assert_eq!(share(Span::from_ms(50), 1), 0);
     assert_eq!(share(Span::from_ms(50), 2), 999);
+    // Without a ramp, figure 5 marks from the threshold on.
+    let step = DualPi2Config {
+        range: Span::ZERO,
+        ..DualPi2Config::default()
+    };
+    assert_eq!(share_with(step, Span::from_us(799), 10), 0);
+    assert_eq!(share_with(step, Span::from_us(800), 10), 999);
 }
 
 #[test]

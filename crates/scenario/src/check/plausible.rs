@@ -12,7 +12,7 @@ use crate::language::flows::{Bulk, Group, Permutation, Poisson, Query, Size, Wor
 use crate::language::root::Root;
 use crate::language::sizes::Sizes;
 use crate::language::switch::{Buffer, Shared, Switch};
-use crate::language::tcp::{Tcp, WindowLimit};
+use crate::language::tcp::{Congestion, Prague, Tcp, WindowLimit};
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
@@ -45,7 +45,8 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     check_delays(root, cx);
     let routes = Routes::new(layout, Span::ZERO);
     let mut longest: Option<Span> = None;
-    let (mut places, mut rto_places) = (BTreeSet::new(), BTreeSet::new());
+    let (mut places, mut rto_places, mut control_places) =
+        <(BTreeSet<_>, BTreeSet<_>, BTreeSet<_>)>::default();
     for (name, group) in &root.flows {
         let Some(hosts) = GroupHosts::find(group, layout) else {
             continue;
@@ -68,6 +69,12 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             && rto_places.insert(cx.place_of(&key))
         {
             check_initial_rto(&key, tcp, &idle, cx);
+        }
+        let key = format!("{path}.congestion");
+        if let Some(tcp) = group.transport.tcp()
+            && control_places.insert(cx.place_of(&key))
+        {
+            check_control(&path, tcp, &idle, cx);
         }
     }
     if let Some(rtt) = longest {
@@ -133,6 +140,23 @@ fn check_initial_rto(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
             "a first timeout after {rto}, and the delays of the links are {delays} there and back: the first packet of each flow is sent again for nothing"
         ))
         .help("raise initial_rto and min_rto, or check the unit of the links' delay");
+    }
+}
+
+/// Parameters of a control that do not fit the round trip.
+fn check_control(path: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
+    // Whoever writes it means it.
+    if let Congestion::Prague(Prague { rtt_target, .. }) = tcp.congestion
+        && !cx.is_given(&format!("{path}.rtt_target"))
+        && rtt_target > idle.rtt.saturating_mul(MANY)
+    {
+        let times = rtt_target.as_secs_lossy() / idle.rtt.as_secs_lossy();
+        let rtt = rounded(idle.rtt);
+        cx.warn_at(&format!("{path}.congestion"), format!(
+            "prague with the default rtt_target of {rtt_target}, and the round trip without waiting is {rtt}: after slow start the window grows {:.0} times as slowly",
+            times * times
+        ))
+        .help(format!("rtt_target = \"0 s\" in a data center, or rtt_target = \"{rtt_target}\" where that is meant"));
     }
 }
 

@@ -99,7 +99,10 @@ fn warn_of_no_marks(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             tcp.congestion.word()
         ),
     )
-    .help("let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"");
+    .help(match tcp.congestion {
+        Congestion::Prague(_) => "let the switch mark: [switch.queue] with kind = \"dualpi2\", or with \"threshold\" or \"red\"",
+        _ => "let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"",
+    });
 }
 
 fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {

@@ -250,7 +250,7 @@ table! {
         value coupling: f64 = DualPi2Config::default().coupling, in between(1.0, 100.0);
         /// An L4S packet that has waited longer than this may be marked for its own delay.
         value l4s_min_th: Span = DualPi2Config::default().min_th;
-        /// The probability of such a mark rises to 1 over this delay above `l4s_min_th`.
+        /// The probability of such a mark rises to 1 over this delay above `l4s_min_th`; at 0 it is 1 from there on.
         value l4s_range: Span = DualPi2Config::default().range;
         /// There is no such mark while no more packets than this wait in the L4S queue.
         value l4s_th_len: Packets = DualPi2Config::default().th_len;
