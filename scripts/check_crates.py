@@ -38,7 +38,8 @@ BELOW: dict[str, set[str]] = {
     "engine": {"units", "memory", "congestion", "queueing", "transport"},
     "recorder": {"units", "memory", "congestion", "queueing", "transport", "engine"},
     "text": set(),
-    "scenario": {"units", "congestion", "queueing", "transport", "text"},
+    "language": {"units", "congestion", "queueing", "transport", "text"},
+    "scenario": {"units", "congestion", "queueing", "transport", "text", "language"},
     "workload": {"units", "congestion", "transport", "engine", "scenario"},
     "experiment": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "recorder"),

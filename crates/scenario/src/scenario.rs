@@ -6,14 +6,14 @@ use incastle_units::Span;
 use toml::de::DeTable;
 
 use crate::check::{check, controllers, is_name, is_name_character, switch_members};
-use crate::grammar::reader::Table;
-use crate::grammar::reader::read_table;
-use crate::grammar::writer::Writer;
 use crate::language::custom::{Controllers, Custom};
+use crate::language::grammar::reader::Table;
+use crate::language::grammar::reader::read_table;
+use crate::language::grammar::writer::Writer;
+use crate::language::manual;
 use crate::language::root::Root;
 use crate::language::switch::Switch;
 use crate::load::OfferedLoad;
-use crate::manual;
 use crate::text::context::{Context, Origin};
 use crate::text::diagnostic::Diagnostic;
 use crate::text::files::{Files, NoFiles};

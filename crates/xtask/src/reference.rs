@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use incastle_scenario::grammar::{Choice, Description, Key, Member, Presence};
+use incastle_scenario::language::grammar::{Choice, Description, Key, Member, Presence};
 use incastle_scenario::{description, synonyms};
 
 /// All tables of the language in Markdown.

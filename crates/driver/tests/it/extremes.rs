@@ -17,7 +17,7 @@ use incastle_cases::cases;
 use incastle_driver::Folder;
 use incastle_experiment::{Overseer, simulate};
 use incastle_scenario::check::static_flows;
-use incastle_scenario::grammar::{Description, Key, Member};
+use incastle_scenario::language::grammar::{Description, Key, Member};
 use incastle_scenario::language::network::MAX_HOSTS;
 use incastle_scenario::{Diagnostic, Scenario, Severity, description, parse_with};
 use incastle_units::{Time, random};

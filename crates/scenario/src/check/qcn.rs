@@ -7,7 +7,7 @@ use incastle_queueing::{CongestionMemory, Detail};
 use incastle_units::Bytes;
 
 use crate::check::measure::check_ports;
-use crate::grammar::reader::read_table;
+use crate::language::grammar::reader::read_table;
 use crate::language::limits::Capacity;
 use crate::language::qcn::{Adaptive, CongestionPoints, ReactionPoints, SetPoint};
 use crate::language::root::Root;

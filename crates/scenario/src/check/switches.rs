@@ -4,7 +4,7 @@ use incastle_queueing::{DoubleThresholdError, QueueError, RedError};
 use incastle_units::{Amount, Bytes};
 
 use crate::check::plausible;
-use crate::grammar::value::Value;
+use crate::language::grammar::value::Value;
 use crate::language::limits::Capacity;
 use crate::language::root::Root;
 use crate::language::selection::{Name, Selection};

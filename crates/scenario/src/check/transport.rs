@@ -5,8 +5,8 @@ use incastle_units::Amount;
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
 use crate::check::{mtu, plausible, udt};
-use crate::grammar::value::Value as _;
 use crate::language::flows::Group;
+use crate::language::grammar::value::Value as _;
 use crate::language::root::Root;
 use crate::language::tcp::{Congestion, EcnMode, Tcp, WindowLimit};
 use crate::text::context::Context;

@@ -2,8 +2,8 @@
 
 use incastle_units::Rate;
 
-use crate::grammar::value::Value;
 use crate::language::flows::{Group, Load, LoadOf, Workload};
+use crate::language::grammar::value::Value;
 use crate::language::root::Root;
 use crate::load::demand::{Unknown, is_there};
 use crate::load::offered::{Loaded, Offered, OfferedLoad, Row, SAME, is_steady};
@@ -47,7 +47,7 @@ fn check_load_of(path: &str, load: Load, tiers: &[Tier], cx: &mut Context<'_>) {
     if !is_there(load.of, tiers) {
         let words = tiers.iter().filter_map(|tier| tier.load_of());
         let words: Vec<String> = words.map(|word| word.write()).collect();
-        cx.error_at(&key, format!("this network has no {}", load.of.noun()))
+        cx.error_at(&key, format!("this network has no {}", noun(load.of)))
             .help(format!("valid: {}", words.join(", ")));
     } else if load.fraction.is_none() && load.of != LoadOf::Hosts {
         cx.error_at(&key, "`load_of` without `load`")
@@ -55,13 +55,11 @@ fn check_load_of(path: &str, load: Load, tiers: &[Tier], cx: &mut Context<'_>) {
     }
 }
 
-impl LoadOf {
-    /// Its links, in messages.
-    fn noun(self) -> &'static str {
-        let mut tiers = Tier::ALL.into_iter();
-        let tier = tiers.find(|tier| tier.load_of() == Some(self));
-        tier.expect("each word is that of a tier").noun()
-    }
+/// The links of a load, in messages.
+fn noun(of: LoadOf) -> &'static str {
+    let mut tiers = Tier::ALL.into_iter();
+    let tier = tiers.find(|tier| tier.load_of() == Some(of));
+    tier.expect("each word is that of a tier").noun()
 }
 
 impl Offered<'_> {
@@ -74,7 +72,7 @@ impl Offered<'_> {
             };
             let message = match unknown {
                 Unknown::Elsewhere => {
-                    format!("nothing of this group crosses the {}", of.noun())
+                    format!("nothing of this group crosses the {}", noun(of))
                 }
                 Unknown::TooLarge if of != LoadOf::Hosts => {
                     "the network is too large for loads of links between switches".to_owned()

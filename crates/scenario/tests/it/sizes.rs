@@ -5,9 +5,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 const NAMED: [(&str, &str); 3] = [
-    ("websearch", include_str!("../../data/websearch.cdf")),
-    ("datamining", include_str!("../../data/datamining.cdf")),
-    ("hadoop", include_str!("../../data/hadoop.cdf")),
+    (
+        "websearch",
+        include_str!("../../../language/data/websearch.cdf"),
+    ),
+    (
+        "datamining",
+        include_str!("../../../language/data/datamining.cdf"),
+    ),
+    ("hadoop", include_str!("../../../language/data/hadoop.cdf")),
 ];
 
 #[test]

@@ -17,7 +17,7 @@ use crate::grammar::reader::Reader;
 use crate::grammar::reader::Table;
 use crate::grammar::value::{Value, wrong};
 use crate::grammar::writer::Writer;
-use crate::language::network::rates;
+use crate::network::rates;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
 

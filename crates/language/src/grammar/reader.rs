@@ -11,7 +11,7 @@ use crate::text::suggest::{choices, nearly};
 use crate::text::synonyms::{self, NOT_MODELLED};
 
 /// A table of the language, or the part of one that a `flat` member declares.
-pub(crate) trait Table: Sized {
+pub trait Table: Sized {
     /// Adds this table's members to a description.
     fn describe(description: &mut Description);
     /// Takes this table's members from `reader`. `None` if a required one failed, which is then already
@@ -29,7 +29,7 @@ pub(crate) trait Table: Sized {
 }
 
 /// The keys of one table while it is read.
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     path: String,
     place: Place,
     entries: &'a [Entry],
@@ -48,7 +48,7 @@ struct Missing {
 }
 
 /// Reads a whole table and reports the remaining keys.
-pub(crate) fn read_table<T: Table>(
+pub fn read_table<T: Table>(
     path: String,
     place: Place,
     entries: &[Entry],

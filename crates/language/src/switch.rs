@@ -12,10 +12,10 @@ use crate::grammar::range::{above, at_least, between, fraction, proper_fraction}
 use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
-use crate::language::limits::Capacity;
-use crate::language::network::MAX_MTU;
-use crate::language::qcn::CongestionPoints;
-use crate::language::selection::{Name, Selection};
+use crate::limits::Capacity;
+use crate::network::MAX_MTU;
+use crate::qcn::CongestionPoints;
+use crate::selection::{Name, Selection};
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
 
@@ -322,7 +322,7 @@ impl Buffer {
 
 impl PortGroup {
     /// The neighbors of the ports.
-    pub(crate) fn destinations(&self, label: &str) -> Selection {
+    pub fn destinations(&self, label: &str) -> Selection {
         self.to.clone().unwrap_or_else(|| Selection::named(label))
     }
 }

@@ -2,15 +2,15 @@
 
 use incastle_units::Span;
 
+use crate::flows::Group;
 use crate::grammar::declare::{table, words};
 use crate::grammar::range::{DAY, above_to, at_least, between};
-use crate::language::flows::Group;
-use crate::language::limits::Capacity;
-use crate::language::measure::Measure;
-use crate::language::network::Network;
-use crate::language::qcn::ReactionPoints;
-use crate::language::switch::{Switch, SwitchGroup};
-use crate::language::transport::Transport;
+use crate::limits::Capacity;
+use crate::measure::Measure;
+use crate::network::Network;
+use crate::qcn::ReactionPoints;
+use crate::switch::{Switch, SwitchGroup};
+use crate::transport::Transport;
 
 table! {
     /// A whole scenario.

@@ -18,24 +18,24 @@ use crate::text::node::{Content, Entry, Node, quoted};
 use crate::text::suggest::{choices, near};
 
 /// The most bytes of one transfer, so that sums of many stay countable.
-pub(crate) const MAX_BYTES: Bytes = Bytes::new(1_000_000_000_000_000);
+pub const MAX_BYTES: Bytes = Bytes::new(1_000_000_000_000_000);
 
 /// The distributions that come with Incastle: name, one line, text.
 const NAMED: [(&str, &str, &str); 3] = [
     (
         "websearch",
         "flows of a web-search cluster (DCTCP, SIGCOMM 2010), mean 1.711 MB",
-        include_str!("../../data/websearch.cdf"),
+        include_str!("../data/websearch.cdf"),
     ),
     (
         "datamining",
         "flows of a data-mining cluster (VL2, SIGCOMM 2009)",
-        include_str!("../../data/datamining.cdf"),
+        include_str!("../data/datamining.cdf"),
     ),
     (
         "hadoop",
         "flows of a Hadoop cluster (Facebook)",
-        include_str!("../../data/hadoop.cdf"),
+        include_str!("../data/hadoop.cdf"),
     ),
 ];
 
@@ -256,7 +256,7 @@ impl Sizes {
     }
 
     /// The mean number of packets of a flow, each with at most `payload` bytes.
-    pub(crate) fn mean_packets(&self, payload: u64) -> f64 {
+    pub fn mean_packets(&self, payload: u64) -> f64 {
         self.points().mean_packets(payload)
     }
 

@@ -48,7 +48,7 @@ impl fmt::Display for Name {
 
 impl Name {
     /// The one host, switch or flow that a string names.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
+    pub fn parse(text: &str) -> Option<Self> {
         let Term { role, indices } = Term::parse(text)?;
         let index = match indices {
             None => None,
@@ -195,7 +195,8 @@ impl Selection {
     }
 
     /// The set without the strings that name one of these roles.
-    pub(crate) fn without(&self, roles: &[&str]) -> Self {
+    #[must_use]
+    pub fn without(&self, roles: &[&str]) -> Self {
         let kept = |term: &&Term| !roles.contains(&term.role.as_str());
         Self(self.0.iter().filter(kept).cloned().collect())
     }
@@ -206,7 +207,7 @@ impl Selection {
     }
 
     /// The names that this set declares (hosts and switches of a graph).
-    pub(crate) fn declared(&self) -> Vec<Name> {
+    pub fn declared(&self) -> Vec<Name> {
         let mut names = Vec::new();
         for term in &self.0 {
             let role = || term.role.clone();
@@ -226,7 +227,7 @@ impl Selection {
 
     /// The positions of the selected names, in the order of the selection, each once. Reports
     /// what matches nothing, or could be one as well as several.
-    pub(crate) fn resolve(
+    pub fn resolve(
         &self,
         names: &[Name],
         what: &str,

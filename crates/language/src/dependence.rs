@@ -23,7 +23,7 @@ pub struct Dependence {
 
 impl Dependence {
     /// The counts that it advances.
-    pub(crate) fn advanced(&self) -> impl Iterator<Item = u32> {
+    pub fn advanced(&self) -> impl Iterator<Item = u32> {
         self.acknowledged.into_iter().chain(self.arrived)
     }
 

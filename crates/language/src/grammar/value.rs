@@ -12,7 +12,7 @@ use crate::text::suggest::{choices, did_you_mean, near};
 use crate::text::synonyms::{self, NOT_MODELLED};
 
 /// A value of a key.
-pub(crate) trait Value: Sized {
+pub trait Value: Sized {
     /// Reads it, or reports the error.
     fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self>;
     /// The value as TOML, which reads back to the same value.

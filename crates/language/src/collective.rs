@@ -4,9 +4,9 @@ use incastle_units::{Bytes, Span};
 
 use crate::grammar::declare::{choice, table};
 use crate::grammar::range::{above_to, between};
-use crate::language::limits::Rounds;
-use crate::language::network::MAX_HOSTS;
-use crate::language::sizes::MAX_BYTES;
+use crate::limits::Rounds;
+use crate::network::MAX_HOSTS;
+use crate::sizes::MAX_BYTES;
 
 table! {
     /// All-reduce: each host has a vector, and gets the sum of all.

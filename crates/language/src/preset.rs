@@ -8,7 +8,7 @@ use incastle_transport::tcp;
 use incastle_units::Span;
 
 use crate::grammar::declare::words;
-use crate::language::tcp::Congestion;
+use crate::tcp::Congestion;
 
 words! {
     /// Defaults of the keys below.

@@ -8,8 +8,8 @@ use crate::grammar::describe::Shape;
 use crate::grammar::range::{self, Range, above_to, below_one};
 use crate::grammar::reader::{Table, read_table};
 use crate::grammar::value::{Value, wrong};
-use crate::language::network::{delays, rates};
-use crate::language::selection::Selection;
+use crate::network::{delays, rates};
+use crate::selection::Selection;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node, quoted};
 

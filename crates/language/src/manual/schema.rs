@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::grammar::json::object;
 use crate::grammar::reader::Table;
-use crate::language::root::Root;
+use crate::root::Root;
 
 /// The schema of a whole scenario as text.
 pub fn schema() -> String {

@@ -9,11 +9,11 @@ use std::fmt::Write as _;
 use incastle_units::{Bytes, Span};
 use serde_json::json;
 
+use crate::dependence::{Counts, Dependence};
 use crate::grammar::describe::Shape;
 use crate::grammar::value::{Value, wrong};
-use crate::language::dependence::{Counts, Dependence};
-use crate::language::selection::Name;
-use crate::language::sizes::MAX_BYTES;
+use crate::selection::Name;
+use crate::sizes::MAX_BYTES;
 use crate::text::context::Context;
 use crate::text::node::{Content, Entry, Node, quoted};
 
@@ -62,7 +62,7 @@ impl Arrivals {
     }
 
     /// The place of one of them, for messages.
-    pub(crate) fn place(&self, arrival: &Arrival) -> String {
+    pub fn place(&self, arrival: &Arrival) -> String {
         match &self.file {
             Some(file) => format!("{file}: line {}", arrival.line),
             None => format!("transfer {}", arrival.line),

@@ -2,15 +2,15 @@
 
 use incastle_units::{Bytes, Rate, Span};
 
+use crate::arrivals::Arrivals;
+use crate::collective::AllReduce;
 use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::{above, above_to, between, fraction, within_a_day};
-use crate::language::arrivals::Arrivals;
-use crate::language::collective::AllReduce;
-use crate::language::limits::Rounds;
-use crate::language::network::{MAX_HOSTS, rates};
-use crate::language::selection::Selection;
-use crate::language::sizes::{MAX_BYTES, Sizes};
-use crate::language::transport::Transport;
+use crate::limits::Rounds;
+use crate::network::{MAX_HOSTS, rates};
+use crate::selection::Selection;
+use crate::sizes::{MAX_BYTES, Sizes};
+use crate::transport::Transport;
 
 table! {
     /// `[flows.NAME]`
@@ -125,7 +125,7 @@ impl Workload {
     }
 
     /// Its `load` and `load_of`, if it can have them.
-    pub(crate) fn load(&self) -> Option<Load> {
+    pub fn load(&self) -> Option<Load> {
         let (fraction, of) = match self {
             Self::Poisson(poisson) => (poisson.load, poisson.load_of),
             Self::RandomIncast(incast) => (incast.load, incast.load_of),
@@ -143,9 +143,11 @@ impl Workload {
 
 /// The `load` of a group, where it is given, and the links that this is a fraction of.
 #[derive(Clone, Copy)]
-pub(crate) struct Load {
-    pub(crate) fraction: Option<f64>,
-    pub(crate) of: LoadOf,
+pub struct Load {
+    /// The fraction, where the load is given as one.
+    pub fraction: Option<f64>,
+    /// The links.
+    pub of: LoadOf,
 }
 
 table! {

@@ -107,12 +107,12 @@ impl Reference {
     }
 
     /// Whether its maker is resolved.
-    pub(crate) fn is_bound(&self) -> bool {
+    pub fn is_bound(&self) -> bool {
         self.maker.is_some()
     }
 
     /// Sets its maker, if there is one.
-    pub(crate) fn bind(&mut self, controllers: &Controllers) {
+    pub fn bind(&mut self, controllers: &Controllers) {
         if let Some(maker) = controllers.0.get(&self.name) {
             self.maker = Some(Arc::clone(maker));
         }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use incastle_units::{Bytes, Span};
 
+use crate::flows::Stop;
 use crate::grammar::declare::{table, words};
 use crate::grammar::describe::Shape;
 use crate::grammar::range::{above, between};
 use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::Value;
-use crate::language::flows::Stop;
-use crate::language::selection::Selection;
+use crate::selection::Selection;
 use crate::text::context::Context;
 use crate::text::node::{Content, Entry, Node};
 

@@ -10,10 +10,10 @@ use incastle_congestion::{Prague as PragueController, PragueConfig};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
+use crate::custom::Custom;
 use crate::grammar::declare::{NoKeys, choice, table, word_or, words};
 use crate::grammar::range::{above, at_least, between, fraction, proper_fraction, within_a_day};
-use crate::language::custom::Custom;
-use crate::language::preset::Preset;
+use crate::preset::Preset;
 
 /// Payload bytes of a full segment, unless a scenario sets another.
 fn default_mss() -> Bytes {
@@ -97,7 +97,7 @@ table! {
 
 choice! {
     /// The sender's congestion control.
-    pub enum Congestion by congestion = "new-reno", elsewhere crate::language::elsewhere::instead, besides "a Python class such as \"my_controller.py:Delay\"" {
+    pub enum Congestion by congestion = "new-reno", elsewhere crate::elsewhere::instead, besides "a Python class such as \"my_controller.py:Delay\"" {
         /// NewReno: slow start, congestion avoidance, halving (RFC 5681, 6582)
         "new-reno" => NewReno(NoKeys),
         /// Reno: as NewReno, but recovery ends with the first new ACK (RFC 2581)

@@ -1,12 +1,12 @@
 //! The language's reference for readers and editors, from its declarations.
 
-pub(crate) mod catalog;
-pub(crate) mod schema;
+pub mod catalog;
+pub mod schema;
 
 use crate::grammar::Description;
 use crate::grammar::describe::Member;
 use crate::grammar::reader::Table;
-use crate::language::root::Root;
+use crate::root::Root;
 
 /// Every key of the language, with its type, range, default and meaning.
 pub fn description() -> Description {
@@ -14,7 +14,7 @@ pub fn description() -> Description {
 }
 
 /// The tables at the top of a scenario.
-pub(crate) fn tables() -> Vec<&'static str> {
+pub fn tables() -> Vec<&'static str> {
     let members = description().members.into_iter();
     let names = members.filter_map(|member| match member {
         Member::Section { name, .. } | Member::Each { name, .. } => Some(name),
@@ -24,7 +24,7 @@ pub(crate) fn tables() -> Vec<&'static str> {
 }
 
 /// The tables that have a key, as `[switch]`; those of one group or label as `[flows.NAME]`.
-pub(crate) fn tables_with(key: &str) -> Vec<String> {
+pub fn tables_with(key: &str) -> Vec<String> {
     let mut tables = Vec::new();
     collect_tables("", &description(), key, &mut tables);
     tables

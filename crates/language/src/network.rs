@@ -2,15 +2,15 @@
 
 use incastle_units::{Bytes, Rate, Span};
 
+use crate::degraded::Degraded;
 use crate::grammar::declare::{NoKeys, choice, table};
 use crate::grammar::describe::Shape;
 use crate::grammar::range::{Range, above_to, between};
 use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
-use crate::language::degraded::Degraded;
-use crate::language::ratio::Ratio;
-use crate::language::selection::Selection;
+use crate::ratio::Ratio;
+use crate::selection::Selection;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node};
 
@@ -18,7 +18,7 @@ use crate::text::node::{Content, Node};
 pub const MAX_HOSTS: u32 = 1_000_000;
 
 /// Rates of links: a packet takes seconds at the least, and a picosecond at the greatest.
-pub(crate) fn rates() -> Range<Rate> {
+pub fn rates() -> Range<Rate> {
     let (least, greatest) = (1_000, 100_000_000_000_000);
     between(
         Rate::from_bits_per_second(least),

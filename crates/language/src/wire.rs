@@ -3,8 +3,8 @@
 //! Headers without options: TCP 20 bytes (RFC 9293), UDP 8 (RFC 768), IPv4 20 (RFC 791); IEEE 802.3 for frames.
 //! Leaves out: TCP options, fragments.
 
-use crate::language::transport::{Framing, Kind, Transport};
-use crate::language::udt;
+use crate::transport::{Framing, Kind, Transport};
+use crate::udt;
 
 /// Bytes of TCP and IP headers.
 const TCP_HEADERS: u64 = 40;

@@ -3,12 +3,12 @@
 use incastle_transport::datagram::DEFAULT_SEND_BUFFER;
 use incastle_units::Bytes;
 
+use crate::custom::Custom;
 use crate::grammar::declare::{choice, table, words};
 use crate::grammar::range::between;
-use crate::language::custom::Custom;
-use crate::language::limits::SendBuffer;
-use crate::language::tcp::{Congestion, Tcp};
-use crate::language::udt::{Dcudp, Stream, Udt};
+use crate::limits::SendBuffer;
+use crate::tcp::{Congestion, Tcp};
+use crate::udt::{Dcudp, Stream, Udt};
 
 /// 802.1Q's priority has three bits.
 const MAX_CLASS: u32 = 7;
@@ -100,7 +100,7 @@ impl Transport {
     }
 
     /// The same, to be completed.
-    pub(crate) fn custom_mut(&mut self) -> Option<&mut Custom> {
+    pub fn custom_mut(&mut self) -> Option<&mut Custom> {
         match &mut self.kind {
             Kind::Tcp(Tcp {
                 congestion: Congestion::Custom(custom),

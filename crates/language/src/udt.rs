@@ -9,8 +9,8 @@ use incastle_units::{Bytes, Packets, Rate, Span};
 
 use crate::grammar::declare::{table, word_or, words};
 use crate::grammar::range::{Range, above_to, at_least, between};
-use crate::language::limits::SendBuffer;
-use crate::language::network::rates;
+use crate::limits::SendBuffer;
+use crate::network::rates;
 
 /// Bytes of IP, UDP and UDT headers in a data packet.
 pub(crate) const HEADERS: u64 = 44;

@@ -13,7 +13,7 @@ pub(crate) const DAY: u64 = 86_400;
 
 /// A range of values; either bound may be open.
 #[derive(Debug, Clone)]
-pub(crate) struct Range<T> {
+pub struct Range<T> {
     /// The limit, and whether it is itself allowed.
     low: Option<(T, bool)>,
     high: Option<(T, bool)>,
@@ -78,7 +78,8 @@ pub(crate) fn proper_fraction() -> Range<f64> {
 }
 
 impl<T: PartialOrd> Range<T> {
-    pub(crate) fn contains(&self, value: &T) -> bool {
+    /// Whether a value lies in it.
+    pub fn contains(&self, value: &T) -> bool {
         let low = self
             .low
             .as_ref()
@@ -93,7 +94,7 @@ impl<T: PartialOrd> Range<T> {
 
 impl<T: Value> Range<T> {
     /// "above 0 and at most 1".
-    pub(crate) fn words(&self) -> String {
+    pub fn words(&self) -> String {
         let low = self.low.as_ref().map(|(low, closed)| {
             let words = if *closed { "at least" } else { "above" };
             format!("{words} {}", low.write())

@@ -2,18 +2,18 @@
 
 use incastle_queueing::QcnSampling;
 
+use crate::elsewhere::{Elsewhere, TOGETHER, TRANSPORTS, VARIANTS};
+use crate::flows::Group;
 use crate::grammar::declare::Words;
 use crate::grammar::describe::{Choice, Description, Member};
 use crate::grammar::reader::Table;
-use crate::language::elsewhere::{Elsewhere, TOGETHER, TRANSPORTS, VARIANTS};
-use crate::language::flows::Group;
-use crate::language::network::Network;
-use crate::language::preset::Preset;
-use crate::language::qcn::Variant;
-use crate::language::sizes::named;
-use crate::language::switch::Switch;
-use crate::language::tcp::Tcp;
-use crate::language::transport::Transport;
+use crate::network::Network;
+use crate::preset::Preset;
+use crate::qcn::Variant;
+use crate::sizes::named;
+use crate::switch::Switch;
+use crate::tcp::Tcp;
+use crate::transport::Transport;
 
 /// One list.
 #[derive(Debug, Clone, PartialEq, Eq)]
