@@ -176,9 +176,11 @@ impl Sender {
         }
         let SendWindow { cwnd, limited_by } = io.window();
         let cwnd = rack.window(cwnd);
-        let held = rack.f_rto.is_probing();
-        if let Some(lost) = rack.flight.next_lost().filter(|_| !held) {
-            if !rack.forced && rack.flight.pipe() + lost.octets() > cwnd {
+        let probing = rack.f_rto.is_probing();
+        if let Some(lost) = rack.flight.next_lost().filter(|_| !probing) {
+            // No acknowledgement would come while nothing is in flight.
+            let held = !rack.forced && rack.flight.pipe() > 0;
+            if held && rack.flight.pipe() + lost.octets() > cwnd {
                 self.stream.limit.set(limited_by);
                 return None;
             }
@@ -527,13 +529,13 @@ impl Sender {
 
     /// The reordering timer fired: RACK_detect_loss_and_arm_timer.
     pub(super) fn on_reordering_timeout(&mut self, io: &mut Io<'_>) {
-        // As an acknowledgement of one segment, since none comes: Linux where the recovery begins, here
-        // also within it.
-        let delivered = u64::from(io.config.mss);
         if let Some(cause) = self.detect(io, None).reaction {
+            // As Linux: as if one segment had been delivered, since no acknowledgement releases the fast
+            // retransmit. Within a recovery RFC 9937, section 6.2, counts at acknowledgements alone.
+            let delivered = u64::from(io.config.mss);
             self.begin_episode(io, cause, delivered);
+            self.reduce(io, delivered, false);
         }
-        self.reduce(io, delivered, false);
         self.choose_timer();
     }
 

@@ -388,6 +388,37 @@ fn many_losses_are_repaired_as_fast_as_data_are_delivered() {
     );
 }
 
+/// Reordering becomes known; then a loss, and another one that shows later, in the recovery.
+fn losses_after_reordering(packet: &Packet) -> Fate {
+    match packet.seq() {
+        _ if packet.from == 1 || packet.sent.retransmission => Fate::Pass,
+        9000 => Fate::Delay(Span::from_ms(2)),
+        14_000 | 28_000 => Fate::Drop,
+        29_000 | 30_000 => Fate::Delay(Span::from_ms(4)),
+        _ => Fate::Pass,
+    }
+}
+
+#[test]
+fn losses_that_the_timer_finds_within_a_recovery_count_as_no_delivery() {
+    let config = Config {
+        prr: true,
+        ..rack(10)
+    };
+    let wire = transfer(&config, 60_000, losses_after_reordering);
+    // 14000 left at 120 and is due 20 + 5 ms later; 28000 left at 122, and what left after it arrived at 146
+    // with a round trip of 24 ms. PRR allowed what was in flight then, and so 28000 again.
+    let later = wire.lines("A").into_iter().skip(49).take(4);
+    let later: Vec<String> = later.map(str::to_string).collect();
+    assert_trace(
+        &later,
+        "145 A 14000+1000 again
+         151 A 28000+1000 again
+         160 A 50000+1000
+         160 A 51000+1000",
+    );
+}
+
 /// RACK with F-RTO and without probes.
 fn f_rto() -> Config {
     Config {
