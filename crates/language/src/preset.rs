@@ -3,12 +3,12 @@
 //!
 //! docs/models/tcp.md has the values and their sources.
 
-use incastle_congestion::SlowStart;
+use incastle_congestion::{NewRenoConfig, SlowStart};
 use incastle_transport::tcp;
-use incastle_units::Span;
+use incastle_units::{Bytes, Span};
 
 use crate::grammar::declare::words;
-use crate::tcp::Congestion;
+use crate::tcp::{AbcLimit, Congestion};
 
 words! {
     /// Defaults of the keys below.
@@ -46,6 +46,18 @@ impl Preset {
                 None | Some(Congestion::NewReno(_) | Congestion::Reno(_) | Congestion::Cubic(_)),
             ) => SlowStart::HystartPlusPlus,
             _ => SlowStart::Standard,
+        }
+    }
+
+    /// tcp_slow_start() of Linux counts all that is acknowledged; RFC 9406, section 4.3: L = 8 for senders that do
+    /// not pace; else L = 2 (RFC 3465).
+    pub(crate) fn abc_limit(self, slow_start: SlowStart) -> AbcLimit {
+        match (self, slow_start) {
+            (_, SlowStart::HystartPlusPlus) => AbcLimit::Segments(8),
+            (Self::Linux, _) => AbcLimit::Unlimited,
+            (Self::Rfc | Self::Ns2, _) => {
+                AbcLimit::Segments(NewRenoConfig::new(Bytes::new(1)).abc_limit)
+            }
         }
     }
 

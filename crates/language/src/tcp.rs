@@ -55,7 +55,7 @@ table! {
         /// The end of slow start.
         value slow_start: SlowStart = preset.slow_start(congestion.as_ref()), shown "`\"standard\"`; `\"hystart\"` under cubic with `preset = \"linux\"`; `\"hystart++\"` under new-reno, reno and cubic with `preset = \"rfc\"`";
         /// One ACK grows the window in slow start by at most this number of segments (L of RFC 3465 and 9406).
-        value abc_limit: u32 = default_abc_limit(slow_start), shown "8 under `slow_start = \"hystart++\"`, else 2", in at_least(1);
+        value abc_limit: AbcLimit = preset.abc_limit(slow_start), shown "8 under `slow_start = \"hystart++\"`; else 2, and `\"unlimited\"` under `preset = \"linux\"`";
         /// Whether segments leave at a rate of the window per round-trip time, as with Linux's internal pacing, unless the control has a rate of its own.
         value pacing: bool = false;
         /// That rate in slow start, in percent of the window per round-trip time.
@@ -262,6 +262,16 @@ word_or! {
     }
 }
 
+word_or! {
+    /// The growth of a window by one ACK in slow start.
+    pub enum AbcLimit {
+        /// All that is acknowledged.
+        "unlimited" => Unlimited,
+        /// At most this number of segments.
+        Segments(u32) in at_least(1),
+    }
+}
+
 impl Congestion {
     /// Whether slow start may end like this.
     pub fn knows(&self, slow_start: SlowStart) -> bool {
@@ -290,14 +300,6 @@ impl Dctcp {
             g: self.g,
             initial_alpha: self.initial_alpha,
         }
-    }
-}
-
-/// RFC 9406, section 4.3: L = 8 for senders that do not pace.
-fn default_abc_limit(slow_start: SlowStart) -> u32 {
-    match slow_start {
-        SlowStart::Standard | SlowStart::Hystart => NewRenoConfig::new(default_mss()).abc_limit,
-        SlowStart::HystartPlusPlus => 8,
     }
 }
 
@@ -387,7 +389,10 @@ impl Tcp {
             initial_window: self.bytes(self.initial_window),
             min_cwnd: self.bytes(self.min_cwnd),
             grow_on_ece: self.grow_on_ece,
-            abc_limit: self.abc_limit,
+            abc_limit: match self.abc_limit {
+                AbcLimit::Unlimited => u32::MAX,
+                AbcLimit::Segments(segments) => segments,
+            },
             slow_start: self.slow_start,
             paced: self.pacing,
         };

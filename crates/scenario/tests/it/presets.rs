@@ -1,9 +1,13 @@
 //! The sets of TCP's defaults: `transport.preset`.
 
-use incastle_congestion::SlowStart;
-use incastle_scenario::language::tcp::Tcp;
+use incastle_congestion::{
+    AckSample, Context, Controller as _, Echo, LimitedBy, Phase, SlowStart, Window,
+};
+use incastle_scenario::language::tcp::{AbcLimit, Tcp};
 use incastle_transport::tcp::{Config, Recovery};
-use incastle_units::Span;
+use incastle_units::{Bytes, Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng as _;
 
 use crate::common::{ONE_FLOW, STAR, scenario};
 
@@ -27,6 +31,7 @@ fn mechanisms(config: &Config) -> [bool; 4] {
 fn the_default_is_that_of_ns_2() {
     let plain = tcp(&[]);
     assert_eq!(plain, tcp(&[("transport.preset", "ns-2-2010")]));
+    assert_eq!(plain.abc_limit, AbcLimit::Segments(2));
     let config = plain.to_config(1);
     assert_eq!(config.recovery, Recovery::NewReno);
     assert_eq!(mechanisms(&config), [false; 4]);
@@ -36,12 +41,13 @@ fn the_default_is_that_of_ns_2() {
 #[test]
 fn linux_and_the_rfcs() {
     let cubic = ("transport.congestion", "cubic");
-    for (preset, slow_start, min, max, delay) in [
-        ("linux", SlowStart::Hystart, 200, 120_000, 40),
-        ("rfc", SlowStart::HystartPlusPlus, 1000, 60_000, 500),
+    let (hystart, plus_plus) = (SlowStart::Hystart, SlowStart::HystartPlusPlus);
+    for (preset, slow_start, abc_limit, min, max, delay) in [
+        ("linux", hystart, AbcLimit::Unlimited, 200, 120_000, 40),
+        ("rfc", plus_plus, AbcLimit::Segments(8), 1000, 60_000, 500),
     ] {
         let tcp = tcp(&[("transport.preset", preset), cubic]);
-        assert_eq!(tcp.slow_start, slow_start);
+        assert_eq!((tcp.slow_start, tcp.abc_limit), (slow_start, abc_limit));
         let config = tcp.to_config(1);
         assert_eq!(config.recovery, Recovery::RackTlp);
         assert_eq!(mechanisms(&config), [true; 4]);
@@ -60,6 +66,50 @@ fn a_key_that_is_written_has_its_value() {
     assert_eq!(mechanisms(&config), [false; 4]);
     let held = tcp(&[linux, ("transport.prr", "false")]);
     assert_eq!(mechanisms(&held.to_config(1)), [true, true, false, true]);
+}
+
+#[test]
+fn linux_counts_all_that_is_acknowledged_in_slow_start() {
+    let linux = ("transport.preset", "linux");
+    let limit = |sets: &[(&str, &str)]| tcp(sets).abc_limit;
+    assert_eq!(limit(&[linux]), AbcLimit::Unlimited);
+    let plus_plus = ("transport.slow_start", "hystart++");
+    assert_eq!(limit(&[linux, plus_plus]), AbcLimit::Segments(8));
+    let two = ("transport.abc_limit", "2");
+    assert_eq!(limit(&[linux, two]), AbcLimit::Segments(2));
+    assert_eq!(window_after(&tcp(&[linux]), 20), Bytes::new(30 * 1460));
+    assert_eq!(window_after(&tcp(&[linux, two]), 20), Bytes::new(12 * 1460));
+}
+
+/// The window after one ACK of that many segments in slow start.
+fn window_after(tcp: &Tcp, segments: u32) -> Bytes {
+    let mut controller = tcp.controller();
+    let acked = Bytes::new(u64::from(segments) * 1460);
+    let mut cx = Context {
+        now: Time::ZERO,
+        snd_una: acked.count(),
+        snd_nxt: acked.count(),
+        in_flight: Bytes::ZERO,
+        smoothed_rtt: None,
+        remaining: None,
+        deadline: None,
+        receiving_rate: None,
+        capacity: None,
+        rng: &mut Xoshiro256PlusPlus::seed_from_u64(1),
+    };
+    let ack = AckSample {
+        acked,
+        segments,
+        echo: Echo::Clear,
+        rtt: None,
+        limited_by: LimitedBy::Window,
+        phase: Phase::Open,
+    };
+    controller.on_ack(&mut cx, &ack);
+    match controller.window() {
+        Window::Limited(bytes) => bytes,
+        Window::Unlimited => panic!("NewReno has a window"),
+    }
 }
 
 #[test]
