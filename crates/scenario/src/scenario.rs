@@ -26,6 +26,9 @@ use crate::text::synonyms;
 use crate::text::syntax;
 use crate::topology::layout::Layout;
 
+/// The first line of a resolved text with presets.
+const PRESETS_ARE_WRITTEN_OUT: &str = "# Every key has its value below, also those that a preset sets: another preset alone changes nothing.\n";
+
 /// A scenario that can run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Scenario {
@@ -225,7 +228,13 @@ impl Scenario {
     pub fn resolved(&self) -> String {
         let mut writer = Writer::default();
         self.root.write(&mut writer);
-        writer.into_text()
+        let text = writer.into_text();
+        let remark = if text.contains("\npreset = ") {
+            PRESETS_ARE_WRITTEN_OUT
+        } else {
+            ""
+        };
+        format!("{remark}{text}")
     }
 
     /// Its tables.

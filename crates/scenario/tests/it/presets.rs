@@ -113,6 +113,28 @@ fn window_after(tcp: &Tcp, segments: u32) -> Bytes {
 }
 
 #[test]
+fn resolved_texts_hold_what_the_preset_sets_and_say_so() {
+    let text = format!("{STAR}{ONE_FLOW}size = \"1 KB\"\n");
+    let linux = scenario(&text, &[("transport.preset", "linux")]);
+    let resolved = linux.resolved();
+    assert!(
+        resolved.starts_with("# Every key has its value below"),
+        "{resolved}"
+    );
+    let again = scenario(&resolved, &[]);
+    assert_eq!(again, linux);
+    assert_eq!(again.resolved(), resolved);
+    // As the remark has it.
+    let other = scenario(&resolved, &[("transport.preset", "rfc")]);
+    let back = other
+        .resolved()
+        .replace("preset = \"rfc\"", "preset = \"linux\"");
+    assert_eq!(back, resolved);
+    let udp = scenario(&text, &[("transport.kind", "udt")]).resolved();
+    assert!(!udp.contains('#'), "{udp}");
+}
+
+#[test]
 fn every_control_has_each_preset() {
     for preset in ["linux", "rfc", "ns-2-2010"] {
         for control in [
