@@ -73,8 +73,10 @@ impl Arrivals {
     fn parse(text: &str, file: &str) -> Result<Self, String> {
         let mut lines = text.lines().zip(1..).filter(|(line, _)| !line.is_empty());
         let Some((header @ (HEADER | DEPENDENT), _)) = lines.next() else {
+            let commas = text.lines().next().is_some_and(|first| first.contains(','));
+            let commas = if commas { "" } else { ", separated by commas" };
             return Err(format!(
-                "{file}: line 1: expected the columns {HEADER}, or with dependences {DEPENDENT}"
+                "{file}: line 1: expected the columns {HEADER}, or with dependences {DEPENDENT}{commas}"
             ));
         };
         let mut counts = Counts::default();
@@ -142,6 +144,9 @@ impl Arrival {
         number: usize,
         counts: &mut Counts,
     ) -> Result<Self, String> {
+        if line.contains('"') {
+            return Err(format!("fields have no quotes, found {line}"));
+        }
         let fields: Vec<&str> = line.split(',').map(str::trim).collect();
         let (start, source, destination, bytes, dependence) = match *fields.as_slice() {
             [start, from, to, bytes] if header == HEADER => (start, from, to, bytes, [""; 3]),
@@ -155,7 +160,7 @@ impl Arrival {
         let fields = Fields {
             hosts: [source, destination],
             start: &start,
-            bytes: bytes.parse().ok(),
+            bytes: Some(whole(bytes)?),
             dependence,
         };
         Self::new(fields, number, counts)
@@ -185,12 +190,7 @@ impl Arrival {
                 .map_err(|error: incastle_units::ParseUnitError| error.message())?,
             source: host(source)?,
             destination: host(destination)?,
-            bytes: bytes.ok_or_else(|| {
-                format!(
-                    "bytes must be a whole number from 1 to {}",
-                    MAX_BYTES.count()
-                )
-            })?,
+            bytes: bytes.ok_or_else(bytes_words)?,
             dependence: Dependence::read(dependence, counts)?,
             line,
         })
@@ -201,6 +201,27 @@ impl Arrival {
         let after = self.dependence.as_ref().map(|one| &one.after);
         after.is_some_and(|after| !after.is_empty())
     }
+}
+
+/// The bytes of a line.
+fn whole(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| {
+        let number = || text.parse().ok().filter(|one: &f64| one.fract() == 0.0);
+        let size = text.parse::<Bytes>().ok().map(Bytes::count);
+        let meant = match size.or_else(|| number().map(|one| one as u64)) {
+            Some(bytes) => format!("; did you mean {bytes}?"),
+            None => String::new(),
+        };
+        format!("{}, found {}{meant}", bytes_words(), quoted(text))
+    })
+}
+
+/// The range of bytes.
+fn bytes_words() -> String {
+    format!(
+        "bytes must be a whole number from 1 to {}",
+        MAX_BYTES.count()
+    )
 }
 
 /// A transfer as it is written.

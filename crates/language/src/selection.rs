@@ -251,7 +251,8 @@ impl Selection {
                 .indices
                 .is_some_and(|(first, last)| matched < (last - first + 1) as usize);
             if matched == 0 || missing {
-                report_unmatched(term, names, what, key, cx);
+                cx.error_at(key, format!("no {what} {}", quoted(&term.to_string())))
+                    .help(names_help(&term.role, names, what));
                 return None;
             }
             if chosen.len() > before + 1 && is_ambiguous(term, names, what) {
@@ -276,7 +277,8 @@ fn is_ambiguous(term: &Term, names: &[Name], what: &str) -> bool {
     what != "flows" && term.indices.is_none() && names.iter().any(|name| name.role == term.role)
 }
 
-fn report_unmatched(term: &Term, names: &[Name], what: &str, key: &str, cx: &mut Context<'_>) {
+/// The help for a name with a role that matches none of `names`.
+pub(crate) fn names_help(found: &str, names: &[Name], what: &str) -> String {
     let mut roles: Vec<(&str, u32, bool)> = Vec::new();
     for name in names {
         match roles.iter_mut().find(|(role, ..)| *role == name.role) {
@@ -298,22 +300,19 @@ fn report_unmatched(term: &Term, names: &[Name], what: &str, key: &str, cx: &mut
         .map(|(role, ..)| *role)
         .chain(plural.iter().map(String::as_str))
         .collect();
-    let help = if valid.is_empty() {
-        format!("there are no {what}")
-    } else {
-        let meant = numbered(&term.role).filter(|meant| {
-            roles
-                .iter()
-                .any(|(role, ..)| meant.starts_with(&format!("{role}:")))
-        });
-        let near = match meant {
-            Some(meant) => format!("did you mean {}? ", quoted(&meant)),
-            None => near(&term.role, &words),
-        };
-        format!("{near}the {what} are {}", valid.join(", "))
+    if valid.is_empty() {
+        return format!("there are no {what}");
+    }
+    let meant = numbered(found).filter(|meant| {
+        roles
+            .iter()
+            .any(|(role, ..)| meant.starts_with(&format!("{role}:")))
+    });
+    let near = match meant {
+        Some(meant) => format!("did you mean {}? ", quoted(&meant)),
+        None => near(found, &words),
     };
-    cx.error_at(key, format!("no {what} {}", quoted(&term.to_string())))
-        .help(help);
+    format!("{near}the {what} are {}", valid.join(", "))
 }
 
 impl Value for Selection {

@@ -141,6 +141,17 @@ impl Points {
         Self::new(points, |point| format!("line {}: ", lines[point]))
     }
 
+    /// The largest size, where all are probably packets, as in files of web search for ns-2, which have 1 to 20,000.
+    fn in_packets(&self) -> Option<u64> {
+        let smallest = self
+            .0
+            .iter()
+            .map(|(size, _)| *size)
+            .find(|size| *size > 0)?;
+        let (largest, _) = *self.0.last()?;
+        (smallest < 10 && (100..30_000).contains(&largest)).then_some(largest)
+    }
+
     /// The size below which a fraction `u` of the flows lies; at least 1 byte.
     fn quantile(&self, u: f64) -> Bytes {
         let share = u * 100.0;
@@ -302,6 +313,9 @@ fn point(node: &Node) -> Option<(u64, f64)> {
     Some((u64::try_from(size).ok()?, share))
 }
 
+/// A distribution within a scenario.
+const POINTS: &str = "{ points = [[BYTES, PERCENTAGE], ...] }";
+
 fn read_points(entries: &[Entry], node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Sizes> {
     let [
         Entry {
@@ -314,14 +328,21 @@ fn read_points(entries: &[Entry], node: &Node, key: &str, cx: &mut Context<'_>) 
         wrong(node, key, &Sizes::shape().words, cx);
         return None;
     };
-    let points = match &list.content {
-        Content::List(items) if name == "points" => items.iter().map(point).collect(),
-        _ => None,
-    };
-    let Some(points) = points else {
-        wrong(list, key, "{ points = [[BYTES, PERCENTAGE], ...] }", cx);
+    let Content::List(items) = &list.content else {
+        wrong(list, key, POINTS, cx);
         return None;
     };
+    if name != "points" {
+        wrong(node, key, POINTS, cx);
+        return None;
+    }
+    if let Some((wrong, number)) = items.iter().zip(1..).find(|(it, _)| point(it).is_none()) {
+        let problem = format!("point {number} is not [BYTES, PERCENTAGE]");
+        cx.error(wrong.place, key, problem)
+            .help(format!("sizes are {POINTS}, such as [1000, 50]"));
+        return None;
+    }
+    let points = items.iter().filter_map(point).collect();
     report_points(Points::new(points, |_| String::new()), node, key, cx)
 }
 
@@ -332,7 +353,14 @@ fn report_points(
     cx: &mut Context<'_>,
 ) -> Option<Sizes> {
     match points {
-        Ok(points) => Some(Sizes::Points(points)),
+        Ok(points) => {
+            if let Some(largest) = points.in_packets() {
+                let message = format!("the largest size is {largest} B, as of sizes in packets");
+                cx.warn(node.place, key, message)
+                    .help("sizes are bytes: multiply packets by 1460");
+            }
+            Some(Sizes::Points(points))
+        }
         Err(problem) => {
             let help = "points are bytes and cumulative percentages, ascending to 100".to_owned();
             cx.error(node.place, key, problem).help(help);
@@ -366,7 +394,10 @@ fn read_text(text: &str, node: &Node, key: &str, cx: &mut Context<'_>) -> Option
         };
     }
     let names: Vec<&str> = named().map(|(name, _)| name).collect();
-    let near = near(text, &names);
+    let near = match text.trim().parse::<u64>() {
+        Ok(number) => format!("did you mean \"{number} B\" or \"{number} KB\"? "),
+        Err(_) => near(text, &names),
+    };
     cx.error(node.place, key, format!("unknown sizes {}", quoted(text)))
         .help(format!(
             "{near}valid: {}, a size such as \"64 KB\", or a file such as \"my.cdf\"",

@@ -82,29 +82,23 @@ pub fn hint(value: &str) -> Option<String> {
     })
 }
 
-/// As sweeps have it: several whole numbers as shells and other programs write them, `1-10`, `2:10:2`, `2..10/2`, `1 2 4`.
+/// As sweeps have it: several numbers as shells and other programs write them, `1-10`, `2:10:2`, `2..10/2`, `0.1 0.2`.
 fn range(value: &str) -> Option<String> {
-    let value = value.trim();
-    if value.matches('.').count() == 1 {
+    let value = value.trim().replace("..", ":");
+    let parts = value.split(['-', ':', ' ', '/']);
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    if parts.len() < 2 || parts.iter().any(|part| part.parse::<f64>().is_err()) {
         return None;
     }
-    let parts = value.split(['-', ':', '.', ' ', '/']);
-    let numbers: Option<Vec<u64>> = parts
-        .filter(|part| !part.is_empty())
-        .map(|part| part.parse().ok())
-        .collect();
-    let listed = |numbers: &mut dyn Iterator<Item = u64>| {
-        let texts: Vec<String> = numbers.map(|one| one.to_string()).collect();
-        texts.join(",")
-    };
-    match numbers?.as_slice() {
-        [] | [_] => None,
+    let whole: Option<Vec<u64>> = parts.iter().map(|part| part.parse().ok()).collect();
+    match whole.unwrap_or_default().as_slice() {
         [first, last] if !value.contains([' ', '/']) => Some(format!("{first}..{last}")),
         &[first, last, step] if step > 0 && first < last && !value.contains(' ') => {
             let all = (first..=last).step_by(usize::try_from(step).ok()?);
-            Some(listed(&mut all.take(MOST_LISTED)))
+            let texts = all.take(MOST_LISTED).map(|one| one.to_string());
+            Some(texts.collect::<Vec<String>>().join(","))
         }
-        several => Some(listed(&mut several.iter().copied())),
+        _ => Some(parts.join(",")),
     }
 }
 
@@ -273,5 +267,28 @@ fn mark_inherited(entry: &mut Entry) {
     entry.inherited = true;
     for inner in entry.node.entries_mut().into_iter().flatten() {
         mark_inherited(inner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::range;
+
+    #[test]
+    fn several_numbers_are_written_as_sweeps_have_them() {
+        for (typed, meant) in [
+            ("1-10", Some("1..10")),
+            ("2:10:4", Some("2,6,10")),
+            ("2..10/4", Some("2,6,10")),
+            ("1 2 4", Some("1,2,4")),
+            ("0.1..0.5", Some("0.1,0.5")),
+            ("0.1 0.25", Some("0.1,0.25")),
+            ("-3", None),
+            ("2.5", None),
+            ("1e-3", None),
+            ("10 ms", None),
+        ] {
+            assert_eq!(range(typed).as_deref(), meant, "{typed}");
+        }
     }
 }

@@ -86,24 +86,29 @@ fn type_name(found: &str) -> String {
     }
 }
 
+/// The keys of all tables for which `found` is another word.
+pub fn keys_for(found: &str) -> impl Iterator<Item = &'static str> {
+    let found = fold(found);
+    let lines = keys().filter(move |(_, words)| has(words, &found));
+    lines.flat_map(|(keys, _)| listed(keys))
+}
+
 /// The valid key for the other word `found`, if there is one in `valid`.
 pub fn valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
-    let found = fold(found);
-    keys()
-        .filter(|(_, words)| has(words, &found))
-        .find_map(|(keys, _)| valid_among(keys, valid))
+    keys_for(found).find(|key| is_among(key, valid))
 }
 
 /// The valid key for a misspelt other word.
 pub fn nearly_valid_key(found: &str, valid: &[&str]) -> Option<&'static str> {
     keys()
         .filter(|(_, words)| listed(words).any(|word| nearly(found, word)))
-        .find_map(|(keys, _)| valid_among(keys, valid))
+        .flat_map(|(keys, _)| listed(keys))
+        .find(|key| is_among(key, valid))
 }
 
-fn valid_among(keys: &'static str, valid: &[&str]) -> Option<&'static str> {
-    let table = |key: &str| key.split('.').next().is_some_and(|it| valid.contains(&it));
-    listed(keys).find(|key| table(key))
+/// Whether a key, or the table before its point, is in `valid`.
+fn is_among(key: &str, valid: &[&str]) -> bool {
+    key.split('.').next().is_some_and(|it| valid.contains(&it))
 }
 
 /// The value for the other word `found` of a key with these valid words: in quotes, or what else to write.

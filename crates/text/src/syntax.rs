@@ -71,8 +71,21 @@ fn remedy(text: &str, number: usize, message: &str) -> Option<String> {
 fn header(line: &str) -> Option<String> {
     let line = line.split('#').next().unwrap_or_default();
     let name = line.trim_matches(['[', ']', '<', '>', '/', ' ']);
-    let is_name = name.split('.').all(is_bare_key);
-    is_name.then(|| format!("a table begins with its name in brackets: [{name}]"))
+    if name.split('.').all(is_bare_key) {
+        return Some(format!(
+            "a table begins with its name in brackets: [{name}]"
+        ));
+    }
+    let (parent, label) = name.rsplit_once('.')?;
+    let allowed = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    let mended = label.replace(|c| !allowed(c), "-");
+    let is_label = parent.split('.').all(is_bare_key) && !label.contains(['"', '\'', '[']);
+    let of = if label.contains(':') {
+        format!(", with of = {}", quoted(label))
+    } else {
+        String::new()
+    };
+    is_label.then(|| format!("names have letters, digits, - and _ only: [{parent}.{mended}]{of}"))
 }
 
 /// The remedy for a key and a value without `=`: `rate: 1`, `rate 1`.
@@ -302,6 +315,14 @@ mod tests {
             (
                 "[network",
                 "a table begins with its name in brackets: [network]",
+            ),
+            (
+                "[flows.my storage]",
+                "names have letters, digits, - and _ only: [flows.my-storage]",
+            ),
+            (
+                "[network.links.sender:0]",
+                "names have letters, digits, - and _ only: [network.links.sender-0], with of = \"sender:0\"",
             ),
             (
                 "<network>",

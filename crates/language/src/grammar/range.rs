@@ -141,8 +141,16 @@ pub(crate) fn read_within<T: Value + PartialOrd>(
     }
     let name = name_of(key);
     let message = format!("{name} must be {expected}, found {}", value.write());
-    cx.error(node.place, key, message);
+    cx.error(node.place, key, message)
+        .help_if(share_meant(&value, range));
     None
+}
+
+/// The help for a percentage where a fraction is expected.
+fn share_meant<T: Value>(value: &T, range: &Range<T>) -> Option<String> {
+    let (most, number) = (range.bounds().high?.0, value.number()?);
+    let is_percentage = most.total_cmp(&1.0).is_eq() && (5.0..=100.0).contains(&number);
+    is_percentage.then(|| format!("a fraction: {} for {number} %", number / 100.0))
 }
 
 /// Whether a value can be read, within its range or not.

@@ -226,6 +226,10 @@ impl<'a> Reader<'a> {
                 .into_iter()
                 .partition(|entry| known.everything.contains(&entry.key.as_str()));
             let mut undecided = self.undecided;
+            if unknown.len() == self.entries.len() && unknown.iter().all(|one| known.fits(one)) {
+                // The keys of this table are one table too deep.
+                missing.clear();
+            }
             for entry in unknown {
                 let meant = self.report_unknown(entry, &known, cx);
                 missing.retain(|one| meant != Some(one.name));
@@ -289,6 +293,13 @@ impl<'a> Reader<'a> {
         others.collect::<Vec<String>>().concat()
     }
 
+    /// Whether this is the whole scenario, and `name` one of its groups of flows.
+    fn is_group(&self, name: &str) -> bool {
+        let flows = self.entries.iter().filter(|entry| entry.key == "flows");
+        let mut groups = flows.flat_map(|flows| flows.node.entries().into_iter().flatten());
+        self.path.is_empty() && groups.any(|group| group.key == name)
+    }
+
     /// Reports a key that no choice of the table has; returns the key that it was meant to be.
     fn report_unknown(
         &self,
@@ -310,6 +321,9 @@ impl<'a> Reader<'a> {
             let fits_elsewhere = absent.is_some() || !tables.is_empty();
             (!fits_elsewhere).then(|| known.nearest(found)).flatten()
         });
+        // A key that is there already is not the one that was meant, where another table has that name.
+        let is_given = |key: &&str| self.entries.iter().any(|entry| entry.key == **key);
+        let near = near.filter(|near| tables.is_empty() || !is_given(near));
         if let Some(near) = near {
             let whose = if known.is_usable(near) {
                 String::new()
@@ -322,10 +336,24 @@ impl<'a> Reader<'a> {
             help = format!("{help}; {NOT_MODELLED}");
         } else if !tables.is_empty() {
             help = format!("it is a key of {}; {help}", tables.join(" and "));
+        } else if known.fits(entry) {
+            help = format!("its keys belong in [{}]; {help}", self.path);
+        } else if self.is_group(found) {
+            help = format!("did you mean flows.{found}? {help}");
+        } else if let Some((meant, table)) = elsewhere(found, cx) {
+            help = format!("did you mean {meant} of {table}? {help}");
         }
         cx.error(entry.place, &self.key(found), message).help(help);
         near
     }
+}
+
+/// The key of another table for which `found` is another word, and this table.
+fn elsewhere(found: &str, cx: &Context<'_>) -> Option<(&'static str, String)> {
+    synonyms::keys_for(found).find_map(|key| {
+        let first = (cx.tables_with)(key).into_iter().next();
+        first.map(|table| (key, table))
+    })
 }
 
 /// The keys that a table may have.
@@ -353,6 +381,12 @@ impl Known {
             everything: conditions.iter().map(|(name, _)| *name).collect(),
             conditions,
         }
+    }
+
+    /// Whether an unknown table has keys that belong in the table around it.
+    fn fits(&self, entry: &Entry) -> bool {
+        let mut inner = entry.node.entries().into_iter().flatten();
+        inner.any(|one| self.everything.contains(&one.key.as_str()))
     }
 
     /// The key for which `found` is another word, if possible one that is valid now.

@@ -45,7 +45,7 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
     )
     .help_if(
         quotes_missing(node)
-            .or_else(|| number_meant(node, expected))
+            .or_else(|| number_meant(node, key, expected))
             .or_else(|| flag_meant(node, expected))
             .or_else(|| several_meant(node, key, expected)),
     );
@@ -73,7 +73,7 @@ fn flag_meant(node: &Node, expected: &str) -> Option<String> {
 }
 
 /// The help for a number that was written as a string or as a percentage: `"60 %"`, `"0.6"`.
-fn number_meant(node: &Node, expected: &str) -> Option<String> {
+fn number_meant(node: &Node, key: &str, expected: &str) -> Option<String> {
     let is_count = expected.starts_with("a whole number");
     if let Content::Float(value) = node.content
         && is_count
@@ -86,6 +86,22 @@ fn number_meant(node: &Node, expected: &str) -> Option<String> {
     };
     if !is_count && !expected.starts_with("a number") {
         return None;
+    }
+    if is_count && let Ok(size) = text.parse::<Bytes>() {
+        let segments = size.count().div_ceil(1_460);
+        return Some(match key {
+            "host.tso_burst" => format!("it counts segments: {segments} for {size}"),
+            _ => "a count has no unit".to_owned(),
+        });
+    }
+    if let Some((above, below)) = text.split_once('/')
+        && let (Ok(above), Ok(below)) = (above.trim().parse::<f64>(), below.trim().parse::<f64>())
+        && (above / below).is_finite()
+    {
+        let quotient = above / below;
+        return Some(format!(
+            "did you mean {quotient}? numbers are written out, without quotes"
+        ));
     }
     let ends = ["%", "percent", "per cent"];
     let share = ends.iter().find_map(|end| text.trim().strip_suffix(end));

@@ -8,7 +8,7 @@ use incastle_units::Span;
 use crate::check::dependences;
 use crate::language::arrivals::{Arrival, Arrivals};
 use crate::language::flows::{Group, Stop, Workload};
-use crate::language::selection::Name;
+use crate::language::selection::{Name, names_help};
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::Layout;
@@ -50,6 +50,7 @@ pub(crate) fn check(
 ) {
     let judge = Judge {
         numbers: layout.host_numbers(),
+        hosts: &layout.hosts,
         parts: layout.parts(),
         from: membership(&hosts.from, layout),
         to: membership(&hosts.to, layout),
@@ -85,6 +86,7 @@ const ADVANCED: &str = "a count is advanced by transfers that name it under `ack
 
 struct Judge<'a> {
     numbers: BTreeMap<&'a Name, usize>,
+    hosts: &'a [Name],
     parts: Vec<usize>,
     from: Vec<bool>,
     to: Vec<bool>,
@@ -94,7 +96,11 @@ impl Judge<'_> {
     /// The error of a transfer, and its remedy.
     fn problem(&self, arrival: &Arrival) -> Option<(String, Option<String>)> {
         let number = |name: &Name| self.numbers.get(name).copied();
-        let unknown = |name: &Name| (format!("no host {}", quoted(&name.to_string())), None);
+        let unknown = |name: &Name| {
+            let found = quoted(&name.to_string());
+            let help = names_help(&name.role, self.hosts, "hosts");
+            (format!("no host {found}"), Some(help))
+        };
         let Some(from) = number(&arrival.source) else {
             return Some(unknown(&arrival.source));
         };

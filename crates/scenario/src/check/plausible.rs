@@ -11,7 +11,7 @@ use crate::check::group_transport::written;
 use crate::language::flows::{Bulk, Group, Permutation, Poisson, Query, Size, Workload};
 use crate::language::root::Root;
 use crate::language::sizes::Sizes;
-use crate::language::switch::{Buffer, Shared, Switch};
+use crate::language::switch::{Buffer, Drr, Queue, Shared, Switch};
 use crate::language::tcp::{Congestion, Prague, Tcp, WindowLimit};
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
@@ -191,12 +191,15 @@ fn check_deadline(
     let sending = bytes.count() as f64 / rate.bytes_per_second_lossy();
     let least = Span::from_secs_lossy(delays.as_secs_lossy() + sending);
     if deadline < least {
-        let least = rounded(least);
+        let least = if bytes == Bytes::ZERO {
+            format!("the delays of the links are {delays}")
+        } else {
+            let least = rounded(least);
+            format!("{bytes} at {rate} with delays of {delays} take {least} at least")
+        };
         cx.warn_at(
             &format!("{path}.deadline"),
-            format!(
-                "no transfer can meet a deadline of {deadline}: {bytes} at {rate} with delays of {delays} take {least} at least"
-            ),
+            format!("no transfer can meet a deadline of {deadline}: {least}"),
         )
         .help("a deadline is some times the flow completion time without other flows");
     }
@@ -315,6 +318,15 @@ pub(super) fn check_switch(path: &str, switch: &Switch, cx: &mut Context<'_>) {
             format!("alpha = {alpha}: one port may take {share:.1} % of the shared memory"),
         )
         .help("at alpha = 1 it may take half (Dynamic Thresholds, Choudhury and Hahne 1998)");
+    }
+    if let Queue::Drr(Drr { quantum, .. }) = switch.queue
+        && quantum < LEAST_MSS
+    {
+        cx.warn_at(
+            &format!("{path}.queue.quantum"),
+            format!("quantum of {quantum}: a packet waits for many rounds, and the simulation is slow"),
+        )
+        .help("a full packet, such as \"1500 B\", is sent in each round (Shreedhar and Varghese 1995)");
     }
 }
 

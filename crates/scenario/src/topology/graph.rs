@@ -119,13 +119,16 @@ impl Plan {
         }
         let mut right = true;
         for (name, count) in self.hosts.iter().zip(links) {
-            if count != 1 {
-                right = false;
-                cx.error_at(
-                    "network.links",
-                    format!("host {} has {count} links", quoted(&name.to_string())),
-                )
-                .help("a host has one NIC, so one link");
+            let host = quoted(&name.to_string());
+            right &= count == 1;
+            match count {
+                0 => cx
+                    .error_at("network.hosts", format!("host {host} has no link"))
+                    .help("name it under `between` of a link group, or not in `hosts`"),
+                1 => {}
+                _ => cx
+                    .error_at("network.links", format!("host {host} has {count} links"))
+                    .help("a host has one NIC, so one link"),
             }
         }
         right

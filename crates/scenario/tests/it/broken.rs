@@ -63,6 +63,7 @@ fn overrides(name: &str) -> Vec<(String, String)> {
         ("switch.queue", "{ kind = 'threshold' }"),
         ("measure.window", "[long:0]"),
         ("flows.lnog.count", "2"),
+        ("long.count", "2"),
         ("network.rate", "1,10 Gbit/s"),
         ("network.delay", "\u{201c}1 us\u{201d}"),
         ("network.receivers", "1-10"),
