@@ -269,6 +269,9 @@ def _of_python(one: Diagnostic, typed: Mapping[str, str]) -> Diagnostic:
     help_ = one.help
     if help_ is not None and FOR_SWEEPS in help_:
         help_ = "several values are for ic.sweep(scenario, {KEY: [VALUE, ...]}), each in turn"
+    key, _, value = typed[one.file].removeprefix("overrides: ").partition(" = ")
+    if value.startswith("{"):
+        help_ = f'a dictionary replaces the whole table; one key of it is {{"{key}.KEY": VALUE}}'
     return replace(one, file=typed[one.file], help=help_)
 
 
@@ -359,6 +362,8 @@ def _meant(path: Path) -> str:
     inside, sibling = path / "scenario.toml", Path(f"{path}.toml")
     if inside.is_file():
         return f": the scenario in it is {inside}"
+    if held := sorted(path.glob("*.toml")):
+        return f": name a scenario in it, such as {held[0]}"
     if sibling.is_file():
         return f": did you mean {sibling}?"
     there = [one.name for one in path.parent.glob("*.toml")] if path.parent.is_dir() else []

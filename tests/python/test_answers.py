@@ -48,7 +48,7 @@ WRONG: list[tuple[tuple[str, ...], str]] = [
     ),
     (
         ("sweep", "small.toml", "--set", "network.senders=1-10"),
-        "a range is written 1..10, other values 1,2,4",
+        "several values are written, each in turn, as 1..10",
     ),
     (("run", "small.toml", "--json=yes"), "--json has no value: write it alone"),
     (("run", "small.toml", "--out", ""), "--out needs a value"),

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import pytest
 
 import incastle as ic
-from incastle.plotting import kinds
+from incastle.plotting import kinds, style
+from incastle.storage import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -94,6 +98,10 @@ def test_a_controller_that_no_flow_uses(scenario: ic.Scenario) -> None:
             'overrides: network.senders = "eight": senders must be a whole number',
         ),
         (
+            lambda one: one.with_overrides({"network": {"senders": 8}}),
+            'a dictionary replaces the whole table; one key of it is {"network.KEY": VALUE}',
+        ),
+        (
             lambda one: ic.run(one, overrides={SENDERS: [2, 4]}),
             "several values are for ic.sweep(scenario, {KEY: [VALUE, ...]})",
         ),
@@ -115,13 +123,21 @@ def test_the_last_part_of_a_swept_key_is_enough(scenario: ic.Scenario) -> None:
     assert ic.sweep(scenario, {SENDERS: [2, 3]}).plot("senders", "goodput").axes
 
 
-@pytest.mark.parametrize("values", ["[1 Gbit/s, 10 Gbit/s]", "1ms..10ms", "2:10:2", "2..10/2"])
-def test_a_sweep_shows_how_values_are_written(values: str, folder: Path, cli: Cli) -> None:
-    key = "transport.min_rto" if "ms" in values else SENDERS
-    key = "network.rate" if "Gbit" in values else key
+@pytest.mark.parametrize(
+    ("key", "values", "meant"),
+    [
+        ("network.rate", "[1 Gbit/s, 10 Gbit/s]", "1 Gbit/s,10 Gbit/s; one list is written ["),
+        ("transport.min_rto", "1ms..10ms", "1..10 ms"),
+        (SENDERS, "2:10:2", "2,4,6,8,10"),
+        (SENDERS, "2..10/2", "2,4,6,8,10"),
+    ],
+)
+def test_a_sweep_shows_how_values_are_written(
+    key: str, values: str, meant: str, folder: Path, cli: Cli
+) -> None:
     output = cli("sweep", "small.toml", "--set", f"{key}={values}", "--out", "swept")
     assert output.status == 2
-    assert 'other values 1,2,4 or as a list with quotes, ["1 ms", "2 ms"]; a range' in output.err
+    assert f"several values are written, each in turn, as {meant}" in output.err
     assert "`incastle sweep`" not in output.err
     assert not (folder / "swept").exists()
 
@@ -130,6 +146,10 @@ def test_files_and_damages_of_results_have_a_remedy(folder: Path, cli: Cli) -> N
     assert cli("run", "small.toml", "--out", "kept").status == 0
     output = cli("explain", "kept/links.parquet")
     assert "kept/links.parquet is a file of a result: name its folder, kept" in output.err
+    (folder / "bare").mkdir()
+    (folder / "bare" / "scenario.toml").touch()
+    with pytest.raises(ic.ResultError, match=r"restore it, or run bare/scenario.toml with another"):
+        ic.Result.load("bare")
     for name in ("scenario.toml", "summary.json"):
         whole = (folder / "kept" / name).read_text()
         (folder / "kept" / name).write_text(whole.replace("small", "other"))
@@ -149,6 +169,9 @@ def test_files_and_damages_of_results_have_a_remedy(folder: Path, cli: Cli) -> N
         (("choose-k", "--rtt", "100 us"), "no option --rtt: write --delay, a quarter"),
         (("schema", "small.toml"), "unexpected: small.toml\n"),
         (("import", "small.toml", "--out", "o"), "a scenario needs no import: incastle run"),
+        (("check", "."), ".: Is a directory: name a scenario in it, such as long.toml"),
+        (("sweep", "small.toml", "--set", SENDERS, "2,4"), f"small.toml 2,4: --set {SENDERS}=2,4"),
+        (("choose-k", "--duration", "20 ms"), "--duration: warmup = 50 ms is not before the end"),
     ],
 )
 def test_other_words_of_the_command_line(
@@ -158,3 +181,26 @@ def test_other_words_of_the_command_line(
     output = cli(*words)
     assert output.status == 2
     assert answer in output.err
+
+
+def test_a_sweep_without_values_says_how_they_are_given(folder: Path, cli: Cli) -> None:
+    output = cli("sweep", "small.toml", "--out", "swept")
+    assert "one run: --set KEY=VALUES has several values of a key, --seeds N seeds" in output.err
+    assert "one run:" not in cli("sweep", "small.toml", "--seeds", "2", "--out", "seeds").err
+    assert (folder / "seeds").is_dir()
+
+
+def test_a_folder_without_write_permission_is_named(folder: Path) -> None:
+    closed = folder / "closed"
+    closed.mkdir()
+    with patch.object(os, "access", return_value=False), pytest.raises(ic.PlotError) as raised:
+        style.check_file(closed / "k.png")
+    assert f"{closed} takes no files from you" in str(raised.value)
+    refused = PermissionError(errno.EACCES, "Permission denied", ".new-abcd1234.part")
+    with (
+        patch.object(files.tempfile, "mkdtemp", side_effect=refused),
+        pytest.raises(PermissionError) as error,
+        files.scratch_folder(closed / "new"),
+    ):
+        pass
+    assert error.value.filename == str(closed / "new")

@@ -70,7 +70,7 @@ def choose_k(
     from incastle.plotting import style  # noqa: PLC0415  only here
     from incastle.studies import choose_k as study  # noqa: PLC0415  slow to import
 
-    style.form_of(out)
+    style.check_file(out)
     overrides = [setting(text) for text in settings or []]
     scenario = study.port_scenario(
         study.Inputs(rate, delay, buffer, burst, duration, flows, beside.value, overrides)

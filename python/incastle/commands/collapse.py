@@ -66,7 +66,7 @@ def collapse(
     from incastle.plotting import style  # noqa: PLC0415  only here
     from incastle.studies import collapse as study  # noqa: PLC0415  slow to import
 
-    style.form_of(out)
+    style.check_file(out)
     names = list(study.REMEDIES) if remedies is None else remedies.split(",")
     for name in names:
         if name not in study.REMEDIES:

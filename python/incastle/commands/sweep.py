@@ -154,9 +154,9 @@ def sweep(
 
     axes = None if plot is None else picture.Axes.parse([*_words(plot), *place[1:]])
     if plot is None and len(place) > 1:
-        raise IncastleError(f"one scenario, not {len(place)}: {' '.join(place)}")
+        raise IncastleError(_not_one(place, settings))
     if figure is not None:
-        style.form_of(figure)
+        style.check_file(figure)
         if plot is None:
             raise IncastleError("--figure is the file of --plot: say there what is drawn")
     if Path(place[0]).is_dir():
@@ -251,7 +251,16 @@ def _checked(plan: Plan) -> Checked:
     with terminal.counting("checking", plan.number_of_cells) as report:
         checked = plan.check(report)
     terminal.diagnostics(checked.warnings)
+    if plan.number_of_runs == 1:
+        terminal.note("one run: --set KEY=VALUES has several values of a key, --seeds N seeds")
     return checked
+
+
+def _not_one(place: Sequence[str], settings: Sequence[str] | None) -> str:
+    """Describe several scenarios; a blank in place of = makes two words of a setting."""
+    key = next((one for one in settings or [] if "=" not in one), None)
+    meant = "" if key is None else f": --set {key}={place[1]}"
+    return f"one scenario, not {len(place)}: {' '.join(place)}{meant}"
 
 
 def _check_axes(axes: Any, plan: Plan, checked: Checked) -> None:  # noqa: ANN401

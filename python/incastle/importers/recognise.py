@@ -77,7 +77,7 @@ def _by_content(lines: Lines) -> Kind | None:
 
 def _refuse(lines: Lines, fitting: list[Kind]) -> NoReturn:
     first, text = next(lines.filled(), (0, ""))
-    if "TOPOLOGY_FILE" in "".join(lines.lines):
+    if re.search("TOPOLOGY_FILE|ENABLE_QCN", "".join(lines.lines)):
         lines.fail(0, "a configuration of HPCC's simulator: import its TOPOLOGY_FILE and FLOW_FILE")
     if lines.file.endswith(".toml"):
         lines.fail(first, f"a TOML file; a scenario needs no import: incastle run {lines.file}")

@@ -10,6 +10,7 @@ differ in marker or line style as well.
 from __future__ import annotations
 
 import io
+import os
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -211,6 +212,19 @@ def form_of(path: Path) -> str:
     if form not in FORMATS:
         raise PlotError(f"{path} must end in one of {', '.join('.' + name for name in FORMATS)}")
     return form
+
+
+def check_file(path: Path) -> None:
+    """Refuse the name of a figure's file before the runs that it shows.
+
+    Raises:
+        PlotError: it has another format, or its folder takes no files.
+
+    """
+    form_of(path)
+    folder = next(one for one in path.absolute().parents if one.exists())
+    if not os.access(folder, os.W_OK):
+        raise PlotError(f"{path}: {folder} takes no files from you: choose another folder")
 
 
 def save(figure: Figure, path: Path) -> None:

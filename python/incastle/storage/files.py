@@ -73,7 +73,11 @@ def scratch_folder(place: Path) -> Iterator[Path]:
     locked: one that is not is left from a process that was killed.
     """
     parent = place.absolute().parent
-    scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}-", suffix=UNFINISHED, dir=parent))
+    try:
+        scratch = Path(tempfile.mkdtemp(prefix=f".{place.name}-", suffix=UNFINISHED, dir=parent))
+    except OSError as error:
+        error.filename = str(place)
+        raise
     lock = os.open(scratch, os.O_RDONLY)
     try:
         with suppress(OSError):  # a file system without locks

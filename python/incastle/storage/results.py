@@ -349,8 +349,9 @@ def _no_result(directory: Path) -> str:
         return f"{directory} does not exist"
     if directory.is_file() and (directory.parent / SUMMARY).is_file():
         return f"{directory} is a file of a result: name its folder, {directory.parent}"
-    why = described(directory) or f"it has no {SUMMARY}"
-    return f"{directory} is not a result directory: {why}"
+    again = _again(directory, directory / SUMMARY)
+    without = f"it has no {SUMMARY}" + (f"; {again}" if again else "")
+    return f"{directory} is not a result directory: {described(directory) or without}"
 
 
 def _check_no_link(directory: Path, name: str) -> None:

@@ -215,4 +215,4 @@ def port_scenario(given: Inputs) -> Scenario:
     try:
         return load(SCENARIO, [*overrides, *given.settings])
     except ScenarioError as error:
-        raise with_options(error, OPTIONS) from None
+        raise with_options(error, OPTIONS | {"measure.warmup": "--duration"}) from None

@@ -11,7 +11,6 @@ import hashlib
 import itertools
 import json
 import math
-import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -29,13 +28,6 @@ MAX_MISTAKES = 20
 """Mistakes that are reported: a wrong unit in a long list is understood before that."""
 
 SEED = "run.seed"
-
-NO_RANGE = re.compile(r"-?\d[^/]*\.\.-?\d.*")
-"""`2..10/2`, `1ms..10ms`: what resembles a range."""
-OF_LISTS = (
-    'a range is written 1..10, other values 1,2,4 or as a list with quotes, ["1 ms", "2 ms"]; '
-    "a range has no step, and its unit after it, 1..10 ms"
-)
 
 
 @dataclass(frozen=True)
@@ -89,10 +81,7 @@ class Source:
         """Name the option that a value was given with."""
         if one.file not in [f"--set {key}={value}" for key, value in settings]:
             return one
-        help_ = one.help
-        value = one.file.partition("=")[2]
-        if (help_ is not None and FOR_SWEEPS in help_) or NO_RANGE.fullmatch(value):
-            help_ = OF_LISTS
+        help_ = one.help and one.help.replace(FOR_SWEEPS, "several values are written")
         return replace(one, file=one.file.replace("--set", self.option, 1), help=help_)
 
 
