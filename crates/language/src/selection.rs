@@ -278,7 +278,7 @@ fn is_ambiguous(term: &Term, names: &[Name], what: &str) -> bool {
 }
 
 /// The help for a name with a role that matches none of `names`.
-pub(crate) fn names_help(found: &str, names: &[Name], what: &str) -> String {
+pub fn names_help(found: &str, names: &[Name], what: &str) -> String {
     let mut roles: Vec<(&str, u32, bool)> = Vec::new();
     for name in names {
         match roles.iter_mut().find(|(role, ..)| *role == name.role) {
