@@ -28,7 +28,7 @@ pub(super) struct RackTlp {
     f_rto: FRto,
     /// In recovery, where it is on.
     prr: Option<Prr>,
-    undo: Option<Undo>,
+    undo: Option<Box<Undo>>,
     /// The first transmission after the last reaction to a loss.
     reacted_at: u64,
     /// The next retransmission leaves for any window.
@@ -170,7 +170,7 @@ fn again(record: &Record) -> Chunk {
 impl Sender {
     /// The next segment that may leave now.
     pub(super) fn poll_by_time(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        let rack = self.rack.as_mut()?;
+        let rack = (self.rack).get_or_insert_with(|| Box::new(RackTlp::new()));
         if rack.probe.due {
             return self.poll_probe(io.config);
         }
@@ -374,7 +374,7 @@ impl Sender {
             rack.prr = None;
         }
         let duplicate = |undo: &mut Undo| news.dsack.is_some_and(|it| undo.on_duplicate(it.start));
-        let needless = rack.undo.as_mut().is_some_and(duplicate);
+        let needless = rack.undo.as_deref_mut().is_some_and(duplicate);
         let applies = advanced || news.delivery.octets > 0 || news.plain_duplicate;
         let spurious = applies
             && rack.f_rto.on_ack(Signs {
@@ -446,7 +446,7 @@ impl Sender {
         rack.react();
         if cause == Cause::Loss {
             io.stats.fast_retransmits += 1;
-            rack.undo = Some(Undo::new(una, io.algorithm.state()));
+            rack.undo = Some(Box::new(Undo::new(una, io.algorithm.state())));
         } else {
             // What was reported since the first reaction is still outstanding, but not in the network.
             flight_size = flight_size.min(io.window().cwnd);
@@ -562,7 +562,7 @@ impl Sender {
         if before.is_some() && io.config.f_rto {
             rack.f_rto = FRto::Repeated;
         }
-        rack.undo = before.map(|before| Undo::new(una, before));
+        rack.undo = before.map(|before| Box::new(Undo::new(una, before)));
         rack.reordering_at = Time::NEVER;
         rack.rto_at = self.timer.at();
         rack.progress_at = io.now;

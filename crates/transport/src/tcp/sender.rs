@@ -49,7 +49,7 @@ pub(super) struct Sender {
     pub(super) space: SendSpace,
     pub(super) timer: RetransmissionTimer,
     pub(super) recovery: LossRecovery,
-    /// With loss detection by time.
+    /// With loss detection by time, from the first segment on: most endpoints send no data.
     pub(super) rack: Option<Box<RackTlp>>,
     /// Made once the controller returns a rate.
     pacer: Option<Box<Pacer>>,
@@ -62,7 +62,7 @@ impl Sender {
             space: SendSpace::new(config.receive_window.count()),
             timer: RetransmissionTimer::new(&config.rto),
             recovery: LossRecovery::new(),
-            rack: (config.recovery == Recovery::RackTlp).then(|| Box::new(RackTlp::new())),
+            rack: None,
             pacer: None,
         }
     }
@@ -137,7 +137,7 @@ impl Sender {
             return None;
         }
         let chunk = match self.recovery.phase() {
-            _ if self.rack.is_some() => self.poll_by_time(io)?,
+            _ if io.config.recovery == Recovery::RackTlp => self.poll_by_time(io)?,
             Phase::Recovery => self.poll_recovery(io)?,
             Phase::AfterTimeout if self.space.nxt() < self.space.max() => self.poll_go_back(io)?,
             Phase::Open | Phase::AfterTimeout => self.poll_new(io)?,
