@@ -198,7 +198,7 @@ def test_a_folder_without_write_permission_is_named(folder: Path) -> None:
     assert f"{closed} takes no files from you" in str(raised.value)
     refused = PermissionError(errno.EACCES, "Permission denied", ".new-abcd1234.part")
     with (
-        patch.object(files.tempfile, "mkdtemp", side_effect=refused),
+        patch("tempfile.mkdtemp", side_effect=refused),
         pytest.raises(PermissionError) as error,
         files.scratch_folder(closed / "new"),
     ):

@@ -178,6 +178,17 @@ def test_panels_of_papers_are_above_each_other_for_any_size(sweep: ic.Sweep) -> 
     assert len({round(axes.get_position().y0, 6) for axes in wide.axes}) == 1
 
 
+def test_a_size_is_kept_or_refused(sweep: ic.Sweep) -> None:
+    with pytest.raises(ic.PlotError, match=r"3 panels next to each other need 4\.5 inches"):
+        ic.plot.slowdown(sweep, size=(3.5, 3.2))
+    assert len(ic.plot.slowdown(sweep, size=(3.5, 3.2), style="ieee").axes) == 3
+    over = ic.plot.draw(sweep, "goodput", by=sweep.header.keys[0], size=(4.0, 3.0))
+    assert over.get_size_inches().tolist() == [4.0, 3.0]
+    narrow = ic.plot.fct(sweep, size=(3.0, 4.0))
+    words = [text.get_text() for legend in narrow.legends for text in legend.get_texts()]
+    assert any("\n" in one for one in words)
+
+
 def test_intervals_of_slowdowns_are_cut_at_one(sweep: ic.Sweep) -> None:
     figure = ic.plot.slowdown(sweep)
     for axes in figure.axes:

@@ -82,7 +82,7 @@ def test_logarithmic_axes_have_ticks_around_all_that_is_drawn(swept: ic.Sweep) -
         assert low <= ticks[0] <= min(ends)
         assert max(ends) <= ticks[-1] <= high
         assert min(ends) >= 1
-        assert not any(line.get_label() == "_below" for line in axes.lines)
+        assert not any(line.get_label() == "_cut" for line in axes.lines)
 
 
 def test_the_range_of_the_seeds_is_where_the_markers_are() -> None:

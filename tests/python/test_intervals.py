@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 from incastle.analysis.seeds import over_seeds
+from incastle.commands.tables import known
 from incastle.plotting import intervals, scales, style
 
 
@@ -38,17 +39,22 @@ def test_bounds_look_different_from_intervals() -> None:
     assert {"95 % interval over 3 seeds", bounds, intervals.ENDLESS} <= words
 
 
-def test_intervals_that_end_below_the_axis_have_a_sign() -> None:
-    point = {"x": 1.0, "low": 4.0, "high": 4.0, "mean_from": 0.0, "mean_to": 9.0, "runs": 3}
+@pytest.mark.parametrize(
+    ("bottom", "least", "begins"),
+    [(2.0, 0.0, 0.0), (0.5, 1.0, 1.0), (0.0, 0.0, 0.0)],
+    ids=["axis", "least slowdown", "zero"],
+)
+def test_intervals_that_are_cut_have_one_sign(bottom: float, least: float, begins: float) -> None:
+    point = {"x": 1.0, "low": 4.0, "high": 4.0, "mean_from": begins, "mean_to": 9.0, "runs": 3}
     points = pl.DataFrame([point])
     with style.canvas() as figure:
         axes = figure.subplots()
-        intervals.curve(axes, points, 2.0, **style.look(0))
-        words = {*intervals.remarks(points, bottom=2.0)}
-        assert intervals.BELOW not in intervals.remarks(points)
-    (sign,) = (line for line in axes.lines if line.get_label() == "_below")
-    assert np.asarray(sign.get_xydata()).tolist() == [[1, 2]]
-    assert intervals.BELOW in words
+        intervals.curve(axes, points, bottom, least, **style.look(0))
+        words = {*intervals.remarks(points, bottom=max(bottom, least))}
+        assert intervals.CUT not in intervals.remarks(points, bottom=-1.0)
+    (sign,) = (line for line in axes.lines if line.get_label() == "_cut")
+    assert np.asarray(sign.get_xydata()).tolist() == [[1, max(bottom, least)]]
+    assert intervals.CUT in words
 
 
 @pytest.mark.parametrize(
@@ -79,3 +85,13 @@ def test_intervals_of_slowdowns_end_at_1() -> None:
     known, open_ = over_seeds(frame, ["point"], "slowdown_p99").iter_rows(named=True)
     assert (known["low"], known["mean_from"], known["min"]) == (16, 1, 2)
     assert (open_["low"], open_["high"], open_["min"]) == (1, math.inf, 1)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "text"),
+    [(0.0, math.inf, "-"), (None, None, "-"), (0.001, math.inf, "\u2265 1 ms"), (0.0, 0.0, "0 s")],
+)
+def test_an_interval_without_ends_is_not_written(
+    low: float | None, high: float | None, text: str
+) -> None:
+    assert known(low, high, "s") == text

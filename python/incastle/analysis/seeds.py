@@ -23,6 +23,11 @@ if TYPE_CHECKING:
 STATISTICS = ("runs", "low", "high", "mean_from", "mean_to", "min", "max")
 
 
+def least_of(column: str) -> float:
+    """Return the least value that a measure can have."""
+    return 1.0 if column.rpartition(".")[2].startswith("slowdown") else 0.0
+
+
 def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.DataFrame:
     """Return one row per combination that has the measure: keys and `STATISTICS`.
 
@@ -58,8 +63,7 @@ def over_seeds(frame: pl.DataFrame, keys: Sequence[str], column: str) -> pl.Data
     )
     factor = {runs: student_t(runs - 1) for runs in grouped["runs"].unique() if runs > 1}
     t = pl.col("runs").replace_strict(factor, default=None, return_dtype=pl.Float64)
-    is_slowdown = column.rpartition(".")[2].startswith("slowdown")
-    least = pl.min_horizontal(pl.lit(1.0 if is_slowdown else 0.0), "high")
+    least = pl.min_horizontal(pl.lit(least_of(column)), "high")
     # What an unfinished transfer has reached may be below any slowdown, and is no bound of it.
     bounds = [
         pl.when(pl.col("low") < pl.col("high")).then(pl.col(end).clip(least)).otherwise(end)

@@ -5,6 +5,7 @@ They count the transfers that began in the measured interval, of one run or of s
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
@@ -106,9 +107,15 @@ def by_seed(results: Sequence[Result]) -> Table | None:
             ends = (("low", "high"), ("mean_from", "mean_to"), ("min", "max"))
             table.add_row(
                 *(escape(row["group"]), escape(row["kind"]), name, f"{row['runs']}"),
-                *(completions.shown(max(row[low], 0), row[high], unit) for low, high in ends),
+                *(known(row[low], row[high], unit) for low, high in ends),
             )
     return table
+
+
+def known(low: float | None, high: float | None, unit: str) -> str:
+    """Write an interval; one from 0 without an upper end has nothing to say."""
+    is_open = not low and high is not None and math.isinf(high)
+    return "-" if is_open else completions.shown(low, high, unit)
 
 
 def _statistics(outcome: Result) -> pl.DataFrame | None:

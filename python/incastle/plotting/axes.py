@@ -6,6 +6,7 @@ import math
 import textwrap
 from typing import TYPE_CHECKING, Any, Literal
 
+from incastle.errors import PlotError
 from incastle.plotting.style import MIN_PAGE_IN, STYLES, setting
 from incastle.units import scale_of
 
@@ -28,6 +29,8 @@ HEIGHT = 0.6
 """Of the axes of a panel, as a share of the panel with its titles and legends."""
 TICKS = 6
 """On a logarithmic axis, at most."""
+PANEL = 24
+"""Letters across a panel with its margins, at least."""
 MIN_LETTERS = 12
 """In a line of the name of an axis."""
 MARK = 9.5
@@ -55,10 +58,21 @@ def panels(
     columns: int,
     widths: Sequence[float] | None = None,
 ) -> list[list[Axes]]:
-    """Divide a figure; each row beyond the first makes it higher, unless its size is chosen."""
+    """Divide a figure; each row beyond the first makes it higher, unless its size is chosen.
+
+    Raises:
+        PlotError: the chosen size is too narrow for panels next to each other.
+
+    """
+    width, height = figure.get_size_inches()
     if options.size is None:
-        width, height = figure.get_size_inches()
         figure.set_size_inches(width, height + STYLES[options.style].row * (rows - 1))
+    elif columns > 1 and width < (least := columns * PANEL * letter(options, "font.size")):
+        raise PlotError(
+            f"{options.name('size')}: {columns} panels next to each other need {least:.1f} inches, "
+            f"and {width:g} are given; panels are stacked in figures higher than wide, and with "
+            f"{options.name('style')} ieee"
+        )
     grid: Any = figure.subplots(rows, columns, squeeze=False, sharex="col", width_ratios=widths)
     return [list(row) for row in grid]
 
@@ -125,11 +139,14 @@ def _legend(
     """Add a legend in as many columns as fit."""
     if not named:
         return
+    letters = int(figure.get_size_inches()[0] / letter(options, "legend.fontsize") - MARK)
+    named = {textwrap.fill(name, max(letters, MIN_LETTERS)): of for name, of in named.items()}
     ncols = columns(figure, list(named), options)
     if options.size is None:
         width, height = figure.get_size_inches()
         # The first row has room in figures of the style's size.
-        more = math.ceil(len(named) / ncols) - (where == "outside upper center")
+        broken = sum(name.count("\n") for name in named)
+        more = math.ceil(len(named) / ncols) + broken - (where == "outside upper center")
         row = ROW * setting("legend.fontsize") / 72
         figure.set_size_inches(width, height + more * row)
     # Legends are filled column by column; these are read row by row.
@@ -140,7 +157,8 @@ def _legend(
 def columns(figure: Figure, labels: Sequence[str], options: Options) -> int:
     """Return how many columns a legend has room for, as it is read row by row."""
     for count in range(len(labels), 1, -1):
-        widths = (max(map(len, labels[column::count])) + MARK for column in range(count))
+        lines = [max(map(len, label.split("\n"))) for label in labels]
+        widths = (max(lines[column::count]) + MARK for column in range(count))
         if sum(widths) * letter(options, "legend.fontsize") <= figure.get_size_inches()[0]:
             return count
     return 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 OPEN, COUNTED = "some {} unfinished", "number of unfinished {}"
 BOUNDS, ENDLESS = "between the bounds: unfinished {}", "no upper bound"
-BELOW = "interval ends below the axis"
+CUT = "interval cut at its lower end"
 """Words of legends, about flows or rounds."""
 BIN = "between the bounds: lengths that share a bin"
 """The same of percentiles of queues, which no flow leaves open."""
@@ -73,7 +73,20 @@ def _is_open(data: pl.DataFrame) -> pl.Expr:
     return apart | (pl.col("unfinished") > 0) if "unfinished" in data.columns else apart
 
 
-def curve(axes: Axes, data: pl.DataFrame, bottom: float = 0.0, **style: Any) -> None:  # noqa: ANN401
+def is_cut(bottom: float) -> pl.Expr:
+    """Return whether an interval ends at the least value that is drawn, and would go on."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    return (pl.col("mean_from") <= bottom) & (pl.col("low") > bottom)
+
+
+def curve(
+    axes: Axes,
+    data: pl.DataFrame,
+    bottom: float = 0.0,
+    least: float = 0.0,
+    **style: Any,  # noqa: ANN401
+) -> None:
     """Draw points with the 95 % interval of their mean, or with their bounds.
 
     Args:
@@ -81,6 +94,7 @@ def curve(axes: Axes, data: pl.DataFrame, bottom: float = 0.0, **style: Any) -> 
         data: x, low, high, mean_from, mean_to (null with one seed) and optionally unfinished, how
             many flows of the point were; sorted by x.
         bottom: the end of the axis: bars that begin below it begin there, with a sign.
+        least: the least possible value, at which intervals end, with the same sign.
         style: colour, line style, marker, label, and a transform such as `shifted`.
 
     """
@@ -107,9 +121,9 @@ def curve(axes: Axes, data: pl.DataFrame, bottom: float = 0.0, **style: Any) -> 
         thin = {"elinewidth": THIN_BAR * width, "capsize": CAP * width, "ecolor": style["color"]}
         ends = [0 * height, height]
         axes.errorbar(means["x"], means["begin"], ends, fmt="none", **thin, **same)
-    if len(cut := means.filter(pl.col("mean_from") < bottom)):
-        sign: dict[str, Any] = {"color": style["color"], "clip_on": False, **_below(), **same}
-        axes.plot(cut["x"], cut["begin"], label="_below", **sign)
+    if len(cut := means.filter(is_cut(max(bottom, least)))):
+        sign: dict[str, Any] = {"color": style["color"], "clip_on": False, **_caret(), **same}
+        axes.plot(cut["x"], cut["begin"], label="_cut", **sign)
     pale = {"color": style["color"], **PALE, **same}
     between = data.filter(~known & ~endless)
     if len(between):
@@ -120,8 +134,8 @@ def curve(axes: Axes, data: pl.DataFrame, bottom: float = 0.0, **style: Any) -> 
         axes.plot(raised["x"], raised["low"].clip(bottom), label="_endless", **_arrow(), **pale)
 
 
-def _below() -> dict[str, Any]:
-    """Return the marker of an interval that ends below the axis, with its tip there."""
+def _caret() -> dict[str, Any]:
+    """Return the marker of an interval that is cut, with its tip there."""
     from matplotlib.markers import CARETDOWN  # noqa: PLC0415  slow to import
 
     return {"marker": CARETDOWN, "ms": setting("lines.markersize"), "linestyle": ""}
@@ -207,7 +221,7 @@ def remarks(
     Args:
         data: the points, as for `curve`.
         counted: what may be unfinished.
-        bottom: the end of the axis.
+        bottom: the end of the axis, or a higher least possible value.
 
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
@@ -225,7 +239,7 @@ def remarks(
             {"marker": "|", "mew": wide, "ms": 2 * wide, **PALE},
         ),
         ENDLESS: (endless, {**_arrow(below=0.5), **PALE}),
-        BELOW: (pl.col("mean_from") < bottom, _below()),
+        CUT: (is_cut(bottom), _caret()),
     }
     found: dict[str, Artist | Container] = {
         words.format(counted): Line2D([], [], color=GREY, **{"linestyle": "", **style})

@@ -223,9 +223,7 @@ def draw(
         return figure, "the summary of each run (mean of the seeds, 95 % interval, range)"
     chosen = kind_of(kind)
     series = series_of(drawn, labels, chosen.tables)
-    with canvas(options.style) as figure:
-        if options.size is not None:
-            figure.set_size_inches(*options.size)
+    with canvas(options.style, options.size) as figure:
         _title(figure, series, options, _point(drawn, options))
         source = chosen.draw(figure, series, options)
         if out is not None:

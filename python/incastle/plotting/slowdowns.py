@@ -11,11 +11,11 @@ import math
 import re
 import textwrap
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.analysis.completions import QUANTILES, class_name, counts, statistics_of
 from incastle.analysis.completions import SIZE_CLASSES as CLASSES
-from incastle.analysis.seeds import over_seeds
+from incastle.analysis.seeds import least_of, over_seeds
 from incastle.plotting import intervals
 from incastle.plotting.axes import (
     in_line,
@@ -27,7 +27,7 @@ from incastle.plotting.axes import (
     panels,
 )
 from incastle.plotting.series import nothing
-from incastle.plotting.style import GREY, look
+from incastle.plotting.style import look
 from incastle.units import between, si
 
 if TYPE_CHECKING:
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.container import Container
     from matplotlib.figure import Figure
-    from matplotlib.lines import Line2D
 
     from incastle.plotting.options import Options
     from incastle.plotting.series import Series
@@ -46,9 +45,9 @@ if TYPE_CHECKING:
 WORDS = {"median": "median", "p95": "95th percentile", "p99": "99th percentile"}
 WORDS["p99_9"] = "99.9th percentile"
 SLOWDOWN = "slowdown (FCT / ideal FCT)"
+LEAST = least_of("slowdown")
 BELOW, ROOM = 0.9, 1.2
 """The ends of an axis, in values."""
-CUT = "interval cut at slowdown 1, the least"
 MARGIN = 1.5
 """Of a column of panels, in bins."""
 NO_BREAK = "\N{NO-BREAK SPACE}"
@@ -76,9 +75,7 @@ def draw(figure: Figure, series: Sequence[Series], options: Options) -> str:
     for part, column in zip(parts, columns, strict=True):
         for axes, name in zip(column, names, strict=True):
             points = part.points(name)
-            words |= intervals.remarks(points)
-            if len(points.filter(_is_cut())):
-                words[CUT] = _carets([], GREY)
+            words |= intervals.remarks(points, bottom=LEAST)
             _panel(axes, points, series)
             _name_sizes(figure, axes, part.axis.texts, options, alone=not several and in_rows)
             if not in_rows:
@@ -262,10 +259,7 @@ def _panel(axes: Axes, points: pl.DataFrame, series: Sequence[Series]) -> None:
         mine = points.filter(pl.col("series") == number).sort("x")
         aside = intervals.shifted(axes, number, len(series))
         style = look(number) | {"transform": aside, "label": one.label or "_"}
-        intervals.curve(axes, mine, bottom, **style)
-        cut = _carets(mine.filter(_is_cut())["x"].to_list(), style["color"])
-        cut.set_transform(aside)
-        axes.add_line(cut)
+        intervals.curve(axes, mine, bottom, LEAST, **style)
         intervals.count_unfinished(axes, mine, number, style["color"])
     ends = ("low", "high", "mean_to")
     finite = [v for end in ends for v in points[end].drop_nulls() if bottom < v < math.inf]
@@ -275,22 +269,6 @@ def _panel(axes: Axes, points: pl.DataFrame, series: Sequence[Series]) -> None:
     logarithmic(axes, "y", [bottom, top])
     axes.set_ylim(bottom, top)
     axes.set_xlim(-0.6, float(points["x"].max()) + 0.6)  # type: ignore[arg-type]
-
-
-def _is_cut() -> pl.Expr:
-    """Return whether an interval ends at the least slowdown, and would go on below it."""
-    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
-
-    return (pl.col("mean_from") <= 1) & (pl.col("low") > 1)
-
-
-def _carets(places: list[float], color: str) -> Line2D:
-    """Return the signs of intervals that are cut, with their tips at the least slowdown."""
-    from matplotlib.lines import Line2D  # noqa: PLC0415  slow to import
-    from matplotlib.markers import CARETDOWN  # noqa: PLC0415
-
-    sign: dict[str, Any] = {"color": color, "marker": CARETDOWN, "linestyle": ""}
-    return Line2D(places, [1.0] * len(places), **sign)
 
 
 def _fewer(parts: Sequence[_Part], options: Options) -> str:

@@ -131,8 +131,10 @@ _METADATA: dict[str, dict[str, Any]] = {
 
 
 @contextmanager
-def canvas(style: str = "screen") -> Iterator[Figure]:
-    """Yield an empty figure; all that is drawn in the block, and saved there, has one style.
+def canvas(style: str = "screen", size: tuple[float, float] | None = None) -> Iterator[Figure]:
+    """Yield an empty figure, of the style's size unless another one is given, in inches.
+
+    All that is drawn in the block, and saved there, has one style.
 
     Raises:
         PlotError: no such style.
@@ -155,7 +157,7 @@ def canvas(style: str = "screen") -> Iterator[Figure]:
         "legend.title_fontsize": chosen.font - 1,
     }
     with mpl.rc_context(_SETTINGS | fonts | chosen.settings):  # type: ignore[arg-type]
-        yield Figure(figsize=chosen.size)
+        yield Figure(figsize=size or chosen.size)
 
 
 def setting(name: str) -> float:

@@ -16,7 +16,7 @@ from incastle.analysis.completions import ends_of
 from incastle.analysis.measures import find_column, groups_of, measured, shortened, unit_of
 from incastle.analysis.outcome import in_column
 from incastle.analysis.parameters import CONTROLS, algorithm, algorithms, last, words
-from incastle.analysis.seeds import over_seeds
+from incastle.analysis.seeds import least_of, over_seeds
 from incastle.errors import IncastleError, PlotError
 from incastle.plotting import intervals, scales
 from incastle.plotting.axes import in_line, legend_outside, panels, wrap_name
@@ -239,7 +239,7 @@ def draw_panels(
             f"no run of the sweep {sweep.place or sweep.header.name} is finished: there is nothing "
             "to draw; the same command with --resume runs what is missing"
         )
-    with canvas(options.style) as figure:
+    with canvas(options.style, options.size) as figure:
         measures = [one for row in rows for one in _row(sweep, row, is_own=len(rows) == 1)]
         is_grid = len(rows) > 1 and len(rows[0]) > 1
         if is_grid:
@@ -391,7 +391,7 @@ def point_words(where: Mapping[str, Sequence[str]], keys: Sequence[str]) -> list
 def _curves(
     axes: mpl_axes.Axes, measure: _Measure, sweep: Sweep, labels: Sequence[str] | None
 ) -> float:
-    """Draw the curves of a measure; return the lower end of the axis."""
+    """Draw the curves of a measure; return the lower end of its intervals."""
     import polars as pl  # noqa: PLC0415  slow to import: only where figures are drawn
 
     wanted, data, header = measure.wanted, measure.data, sweep.header
@@ -407,6 +407,7 @@ def _curves(
     names = _names(wanted.hue, values)
     share = intervals.headroom(axes, drawn, len(values), own=measure.is_own)
     bottom = scales.limit(axes, drawn, share, is_log=measure.is_log)
+    least = least_of(measure.column)
     for place, group in enumerate(values):
         mine = drawn.filter(groups == group).sort("x")
         style = look(place)
@@ -417,10 +418,10 @@ def _curves(
         shade |= {"where": closed, "transform": style["transform"]}
         axes.fill_between(mine["x"], mine["min"], mine["max"], **shade)
         style["label"] = labels[place] if labels else names[group]
-        intervals.curve(axes, mine, bottom, **style)
+        intervals.curve(axes, mine, bottom, least, **style)
         intervals.count_unfinished(axes, mine, place, style["color"], own=measure.is_own)
     axes.set_ylabel(_measure_words(measure.column, measure.unit, of_flows))
-    return bottom
+    return max(bottom, least)
 
 
 def _names(key: str | None, values: Sequence[str]) -> dict[str, str]:
