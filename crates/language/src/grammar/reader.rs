@@ -226,7 +226,8 @@ impl<'a> Reader<'a> {
                 .into_iter()
                 .partition(|entry| known.everything.contains(&entry.key.as_str()));
             let mut undecided = self.undecided;
-            if unknown.len() == self.entries.len() && unknown.iter().all(|one| known.fits(one)) {
+            let given = self.entries.iter().filter(|entry| !entry.inherited);
+            if unknown.len() == given.count() && unknown.iter().all(|one| known.fits(one)) {
                 // The keys of this table are one table too deep.
                 missing.clear();
             }
