@@ -121,6 +121,8 @@ def test_hpcc_files_become_a_graph_and_a_list(cli: Cli, folder: Path) -> None:
         {**bundle, "rate": "40 Gbit/s", "delay": "500 ns", "parallel": True},
         {"between": ["host:3", "switch:4"], "rate": "10 Gbit/s", "delay": "2 us"},
     ]
+    (lossy,) = scenario["network"]["degraded"].values()
+    assert lossy == {**bundle, "number": 2, "loss": "1 %"}
     assert (folder / "made" / "flows.csv").read_text().splitlines() == [
         "start_s,source,destination,bytes",
         "2.0000005,host:1,host:3,1000",
@@ -129,7 +131,6 @@ def test_hpcc_files_become_a_graph_and_a_list(cli: Cli, folder: Path) -> None:
     ]
     assert "graph, 3 hosts, 2 switches, 5 links" in reason.out
     for output in (
-        "topology.txt:7: warning: a link loses packets at random (error rate up to 0.01)",
         "topology.txt:9: warning: what follows the 5 links of the first line is not read",
         "flow.txt:3: warning: starts before the flow above it: sorted by start",
     ):

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use crate::grammar::declare::{table, words};
 use crate::grammar::describe::Shape;
-use crate::grammar::range::{self, Range, above_to, below_one};
+use crate::grammar::range::{self, Range, above_to, at_least, below_one};
 use crate::grammar::reader::{Table, read_table};
 use crate::grammar::value::{Value, wrong};
 use crate::network::{delays, rates};
@@ -18,6 +18,8 @@ table! {
     pub struct Degraded {
         /// Two sets of hosts and switches: every link between one of the first and one of the second is degraded.
         value between: Vec<Selection>;
+        /// The one of parallel links of a graph, from 1 on as in `"left->right#2"`; without it all of them.
+        option number: u32, in at_least(1);
         /// The directions that are degraded.
         value direction: Direction = Direction::Both;
         /// When it begins.

@@ -5,7 +5,7 @@ use incastle_units::{Bytes, Rate, Span};
 use crate::degraded::Degraded;
 use crate::grammar::declare::{NoKeys, choice, table};
 use crate::grammar::describe::Shape;
-use crate::grammar::range::{Range, above_to, between};
+use crate::grammar::range::{Range, above_to, at_least, between};
 use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
@@ -225,6 +225,8 @@ table! {
         /// Two sets of hosts and switches: every link between one of the first and one of the second fails, in both
         /// directions.
         value between: Vec<Selection>;
+        /// The one of parallel links of a graph, from 1 on as in `"left->right#2"`; without it all of them.
+        option number: u32, in at_least(1);
         /// When they go down. Packets in their ports or on the wire at that instant are lost.
         value down: Span = Span::ZERO;
         /// When they come up again; without it they stay down.

@@ -7,8 +7,7 @@
 Source: alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc and
 simulation/mix/topology.txt. Lines after the last link are not read there either.
 
-Leaves out: error rates (packets lost at random), which are reported; hosts with several NICs and
-hosts that are linked without a switch, which are refused.
+Leaves out: hosts with several NICs and hosts that are linked without a switch, which are refused.
 """
 
 from __future__ import annotations
@@ -55,15 +54,13 @@ def read(lines: Lines) -> Network:
         lines.fail(top, f"{nodes} nodes: at most {MAX_NODES} here")
     roles = _Roles(lines, nodes, _switches(lines, filled, nodes, switches))
     links = _links(lines, filled, roles, count)
-    _tell_error_rates(lines, links)
-    network = [link for _, _, link in links]
-    linked = {end for link in network for end in (link.a, link.b)}
+    linked = {end for link in links for end in (link.a, link.b)}
     alone = [node for node in range(nodes) if roles.node(node) not in linked]
     if alone:
         many = f"{len(alone)} nodes have" if len(alone) > 1 else f"node {alone[0]} has"
         lines.note(top, f"{many} no link: left out")
     hosts = sorted(end.number for end in linked if end.role == HOST)
-    return graph(f"HPCC's topology {lines.file}", hosts, network, lines.notes)
+    return graph(f"HPCC's topology {lines.file}", hosts, links, lines.notes)
 
 
 class _Roles:
@@ -107,17 +104,17 @@ def _switches(lines: Lines, filled: Iterator[tuple[int, str]], nodes: int, count
 
 def _links(
     lines: Lines, filled: Iterator[tuple[int, str]], roles: _Roles, count: int
-) -> list[tuple[int, float, Link]]:
-    """Read the links, each with its line and error rate."""
-    links: list[tuple[int, float, Link]] = []
+) -> list[Link]:
+    """Read the links."""
+    links: list[Link] = []
     nics: dict[Node, int] = {}
     for line, text in filled:
         if len(links) == count:
             lines.note(line, f"what follows the {count} links of the first line is not read")
             break
         found = _link(lines, line, text, roles)
-        _check_hosts(lines, line, found[1], nics)
-        links.append((line, *found))
+        _check_hosts(lines, line, found, nics)
+        links.append(found)
     if len(links) < count:
         lines.fail(
             lines.last, f"expected {count} links as in the first line, the file has {len(links)}"
@@ -125,7 +122,7 @@ def _links(
     return links
 
 
-def _link(lines: Lines, line: int, text: str, roles: _Roles) -> tuple[float, Link]:
+def _link(lines: Lines, line: int, text: str, roles: _Roles) -> Link:
     fields = text.split()
     if len(fields) != LINK_FIELDS:
         lines.fail(line, f"expected a link: {COLUMNS}, found {len(fields)} fields")
@@ -147,9 +144,9 @@ def _link(lines: Lines, line: int, text: str, roles: _Roles) -> tuple[float, Lin
         errors = float(fields[4])
     except ValueError:
         errors = -1.0
-    if not 0 <= errors <= 1:
-        lines.fail(line, f'expected an error rate from 0 to 1, found "{fields[4]}"')
-    return errors, Link(a, b, rate, delay)
+    if not 0 <= errors < 1:
+        lines.fail(line, f'expected an error rate from 0 to below 1, found "{fields[4]}"')
+    return Link(a, b, rate, delay, errors)
 
 
 def _check_hosts(lines: Lines, line: int, link: Link, nics: dict[Node, int]) -> None:
@@ -166,14 +163,3 @@ def _check_hosts(lines: Lines, line: int, link: Link, nics: dict[Node, int]) -> 
                 "a host has one NIC here",
             )
         nics[host] = line
-
-
-def _tell_error_rates(lines: Lines, links: list[tuple[int, float, Link]]) -> None:
-    lossy = [(line, errors) for line, errors, _ in links if errors > 0]
-    if lossy:
-        largest = max(errors for _, errors in lossy)
-        many = f"{len(lossy)} links lose" if len(lossy) > 1 else "a link loses"
-        lines.note(
-            lossy[0][0],
-            f"{many} packets at random (error rate up to {largest:g}): not simulated",
-        )

@@ -25,12 +25,16 @@ class Node(NamedTuple):
 
 
 class Link(NamedTuple):
-    """A link: its two nodes, its rate in bit/s, its one-way delay in picoseconds."""
+    """A link: its two nodes, its rate in bit/s, its one-way delay in picoseconds.
+
+    `loss` is the probability that it loses a packet, in either direction.
+    """
 
     a: Node
     b: Node
     rate: int
     delay: int
+    loss: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,7 @@ class Network:
         origin: where it comes from, in words.
         keys: the keys of `[network]`.
         groups: the tables `[network.links.LABEL]`.
+        degraded: the tables `[network.degraded.LABEL]`.
         access: the rate of each host's link in bit/s, by the host's number.
         switches: how many there are.
         links: how many there are.
@@ -56,6 +61,7 @@ class Network:
     switches: int
     links: int
     buffers: dict[str, int] = field(default_factory=dict)
+    degraded: dict[str, dict[str, Value]] = field(default_factory=dict)
     notes: Sequence[Note] = ()
 
 
@@ -133,13 +139,17 @@ def graph(
         "hosts": _one_or_all(names(Node(HOST, number) for number in hosts)),
         "switches": _one_or_all(names(switches)),
     }
-    return Network(origin, keys, _groups(links), access, len(switches), len(links), notes=notes)
+    groups, degraded = _groups(links)
+    return Network(
+        origin, keys, groups, access, len(switches), len(links), degraded=degraded, notes=notes
+    )
 
 
-def _groups(links: Sequence[Link]) -> dict[str, dict[str, Value]]:
+def _groups(links: Sequence[Link]) -> tuple[dict[str, dict[str, Value]], ...]:
     """Put links into groups: each node of the first set is linked with each of the second.
 
-    Links between the same two nodes are in different groups, since a set names a node once.
+    Links between the same two nodes are in different groups, since a set names a node once. The
+    second result has the groups that lose packets.
     """
     seen: Counter[tuple[Node, Node]] = Counter()
     stars: defaultdict[_Star, list[Node]] = defaultdict(list)
@@ -147,7 +157,8 @@ def _groups(links: Sequence[Link]) -> dict[str, dict[str, Value]]:
         # Hosts are the many ends of a star around their switch.
         centre, leaf = (link.b, link.a) if link.a.role == HOST else (link.a, link.b)
         pair = (min(centre, leaf), max(centre, leaf))
-        stars[_Star(centre, leaf.role, link.rate, link.delay, seen[pair])].append(leaf)
+        star = _Star(centre, leaf.role, link.rate, link.delay, link.loss, seen[pair])
+        stars[star].append(leaf)
         seen[pair] += 1
     merged: defaultdict[tuple[tuple[Node, ...], _Star], list[Node]] = defaultdict(list)
     for star, leaves in stars.items():
@@ -155,6 +166,7 @@ def _groups(links: Sequence[Link]) -> dict[str, dict[str, Value]]:
         role = Node(star.centre.role, 0)
         merged[tuple(sorted(leaves)), star._replace(centre=role)].append(star.centre)
     groups: dict[str, dict[str, Value]] = {}
+    degraded: dict[str, dict[str, Value]] = {}
     numbers: Counter[str] = Counter()
     for (ends, star), centres in merged.items():
         word = "hosts" if star.leaves == HOST else "switches"
@@ -166,8 +178,14 @@ def _groups(links: Sequence[Link]) -> dict[str, dict[str, Value]]:
         }
         if star.copy:
             group["parallel"] = True
-        groups[f"{word}-{numbers[word]}"] = group
-    return groups
+        label = f"{word}-{numbers[word]}"
+        groups[label] = group
+        if star.loss:
+            loss: dict[str, Value] = {"between": group["between"]}
+            if any(count > 1 for count in seen.values()):
+                loss["number"] = star.copy + 1
+            degraded[label] = loss | {"loss": f"{100 * star.loss:.12g} %"}
+    return groups, degraded
 
 
 class _Star(NamedTuple):
@@ -177,6 +195,7 @@ class _Star(NamedTuple):
     leaves: str
     rate: int
     delay: int
+    loss: float
     copy: int
 
 

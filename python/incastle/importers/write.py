@@ -165,6 +165,10 @@ def _lines(
         yield from ("", f"[network.links.{label}]")
         for key, value in keys.items():
             yield from _pair(key, value)
+    for label, keys in network.degraded.items():
+        yield from ("", f"[network.degraded.{label}]")
+        for key, value in keys.items():
+            yield from _pair(key, value)
     yield from _from_defaults(network, choices, defaults)
     yield from _flows(transfers)
 

@@ -210,3 +210,20 @@ fn parallel_links_share_the_load_and_have_names() {
         assert!(count(&lossy, port, "lost_on_wire") > 0, "{port}");
     }
 }
+
+#[test]
+fn one_of_parallel_links_is_degraded_or_fails_alone() {
+    let second = [
+        ("network.degraded.bad.between", "['left', 'right']"),
+        ("network.degraded.bad.number", "2"),
+        ("network.degraded.bad.loss", "20 %"),
+        ("network.failures.cut.between", "['left', 'right']"),
+        ("network.failures.cut.number", "3"),
+    ];
+    let output = result(GRAPH, &second);
+    let lost = |port| count(&output, port, "lost_on_wire");
+    assert!(lost("left->right#2") > 0);
+    assert_eq!(lost("left->right"), 0);
+    assert!(count(&output, "left->right", "packets") > 50);
+    assert_eq!(count(&output, "left->right#3", "packets"), 0);
+}

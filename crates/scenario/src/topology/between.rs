@@ -14,21 +14,28 @@ pub(super) struct Chosen {
     pub(super) forward: [bool; 2],
 }
 
+/// The links that an entry names.
+pub(super) struct Wanted<'a> {
+    pub(super) sets: &'a [Selection],
+    /// The one of parallel links.
+    pub(super) number: Option<u32>,
+    /// The entry, for messages.
+    pub(super) what: &'a str,
+}
+
 impl Plan {
-    /// The links between two sets of nodes.
+    /// The links between two sets of nodes, for the entry at `path`.
     pub(super) fn between(
         &self,
-        sets: &[Selection],
-        what: &str,
-        key: &str,
+        wanted: &Wanted<'_>,
+        path: &str,
         cx: &mut Context<'_>,
     ) -> Option<Vec<Chosen>> {
-        let [first, second] = sets else {
-            cx.error_at(
-                key,
-                format!("{what} needs `between` with two sets of nodes"),
-            )
-            .help(format!("between = [{}]", self.some_link()));
+        let key = &format!("{path}.between");
+        let [first, second] = wanted.sets else {
+            let message = format!("{} needs `between` with two sets of nodes", wanted.what);
+            cx.error_at(key, message)
+                .help(format!("between = [{}]", self.some_link()));
             return None;
         };
         let nodes: Vec<Name> = self.hosts.iter().chain(&self.switches).cloned().collect();
@@ -52,6 +59,31 @@ impl Plan {
         let links: Vec<Chosen> = chosen.filter(|one| one.forward != [false; 2]).collect();
         if links.is_empty() {
             self.report_no_link(&nodes, [first[0], second[0]], key, cx);
+            return None;
+        }
+        self.numbered(links, wanted.number, path, cx)
+    }
+
+    /// Those with the number among the parallel links of their nodes, or all.
+    fn numbered(
+        &self,
+        links: Vec<Chosen>,
+        number: Option<u32>,
+        path: &str,
+        cx: &mut Context<'_>,
+    ) -> Option<Vec<Chosen>> {
+        let Some(number) = number else {
+            return Some(links);
+        };
+        let nth = |one: &Chosen| self.links[one.link].earlier + 1;
+        let most = links.iter().map(nth).max().unwrap_or(1);
+        let links: Vec<Chosen> = links.into_iter().filter(|one| nth(one) == number).collect();
+        if links.is_empty() {
+            let message = format!("no link between two of these nodes has the number {number}");
+            cx.error_at(&format!("{path}.number"), message)
+                .help(format!(
+                    "parallel links count from 1 on; the last has the number {most}"
+                ));
             return None;
         }
         Some(links)

@@ -6,7 +6,7 @@ use crate::language::degraded::{Degraded, Direction};
 use crate::language::network::Network;
 use crate::text::context::Context;
 use crate::text::node::quoted;
-use crate::topology::between::Chosen;
+use crate::topology::between::{Chosen, Wanted};
 use crate::topology::layout::DegradedBy;
 use crate::topology::plan::Plan;
 
@@ -21,8 +21,12 @@ impl Plan {
             cx.error_at(&format!("{path}.until"), message);
             return;
         }
-        let between = format!("{path}.between");
-        let chosen = self.between(&degraded.between, "a degraded link", &between, cx);
+        let wanted = Wanted {
+            sets: &degraded.between,
+            number: degraded.number,
+            what: "a degraded link",
+        };
+        let chosen = self.between(&wanted, &path, cx);
         let Some(chosen) = chosen.filter(|chosen| self.is_worse(degraded, &path, chosen, cx))
         else {
             return;

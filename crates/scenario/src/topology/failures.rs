@@ -4,6 +4,7 @@ use incastle_units::Span;
 
 use crate::language::network::Failure;
 use crate::text::context::Context;
+use crate::topology::between::Wanted;
 use crate::topology::plan::Plan;
 
 /// Start and end.
@@ -20,8 +21,12 @@ impl Plan {
             );
             return;
         }
-        let key = format!("{path}.between");
-        let links = self.between(&failure.between, "a failure", &key, cx);
+        let wanted = Wanted {
+            sets: &failure.between,
+            number: failure.number,
+            what: "a failure",
+        };
+        let links = self.between(&wanted, &path, cx);
         for chosen in links.unwrap_or_default() {
             let link = &mut self.links[chosen.link];
             link.failures.push((failure.down, failure.up));
