@@ -139,8 +139,11 @@ def of_machine(setting: Setting) -> str:
 def table(measured: Sequence[Measured]) -> str:
     """Return the table of all rows."""
     head = (
-        "| benchmark | | on | million packet-hops/s | range | times ours | goal | time | memory |",
-        "|---|---|---|--:|--:|--:|--:|--:|--:|",
+        (
+            "| benchmark | | preset | on | million packet-hops/s | range | times ours | goal "
+            "| time | memory |"
+        ),
+        "|---|---|---|---|--:|--:|--:|--:|--:|--:|",
     )
     return "\n".join((*head, *(line(row) for row in rows(measured))))
 
@@ -151,6 +154,7 @@ def line(row: Row) -> str:
     cells = (
         f"`{row.benchmark.name}`" if ours else "",
         row.benchmark.words if ours else "",
+        f"`{row.benchmark.preset}`" if ours and row.benchmark.preset else "",
         row.engine + ("" if row.measured else " \\*"),
         million(row.median),
         "" if rate is None else f"{million(rate.minimum)} to {million(rate.maximum)}",

@@ -56,6 +56,7 @@ def test_every_benchmark_has_a_scenario_of_its_name(one: Benchmark) -> None:
     scenario = ic.load(process.shipped(one.name))
     assert scenario.name == one.name
     assert scenario.warnings == ()
+    assert scenario.to_dict()["transport"].get("preset", "") == one.preset
 
 
 def test_every_scenario_in_the_folder_is_a_benchmark() -> None:
@@ -85,6 +86,11 @@ def test_a_series_differs_in_what_it_is_drawn_over(series: dict[int, str], key: 
     first, *others = series.values()
     for other in others:
         assert differing(first, other) == key | {"name"}
+
+
+def test_the_star_of_linux_differs_in_its_preset() -> None:
+    keys = {"recovery", "tail_loss_probe", "dsack", "prr", "f_rto", "abc_limit", "max_rto"}
+    assert differing("star-20", "star-20-linux") == keys | {"name", "preset"}
 
 
 def test_sizes_are_those_of_the_scenarios() -> None:
@@ -369,7 +375,8 @@ def test_the_page_has_the_benchmarks_of_the_list() -> None:
         (row,) = (line for line in lines if line.startswith(f"| `{one.name}` |"))
         cells = [cell.strip() for cell in row.split("|")[1:-1]]
         assert cells[1] == one.words
-        assert cells[6] == ("" if one.goal is None else bench_command.million(one.goal))
+        assert cells[2] == (f"`{one.preset}`" if one.preset else "")
+        assert cells[7] == ("" if one.goal is None else bench_command.million(one.goal))
         for other in one.published:
             assert (
                 f"| {other.peer} \\* | {bench_command.million(other.packet_hops_per_s)} |" in text
@@ -390,9 +397,11 @@ def test_the_page_is_made_of_what_was_measured(tmp_path: Path) -> None:
     page.write(tmp_path, made_up(), setting(0.0))
     text = (tmp_path / page.PAGE).read_text(encoding="utf-8")
     assert benchmarks_of(text) == [one.name for one in SUITE]
-    assert "| `star-20` | 20 long flows, 10 Gbit/s | Incastle | 20 | 10 to 40 |" in text
-    assert "|  |  | ns-2 | 5 | 4 to 8 | 4 |" in text
-    assert "|  |  | htsim \\* | 11.7 |  | 1.71 |" in text
+    assert (
+        "| `star-20` | 20 long flows, 10 Gbit/s | `ns-2-2010` | Incastle | 20 | 10 to 40 |" in text
+    )
+    assert "|  |  |  | ns-2 | 5 | 4 to 8 | 4 |" in text
+    assert "|  |  |  | htsim \\* | 11.7 |  | 1.71 |" in text
     assert "busy" not in text
     assert (tmp_path / page.FIGURE).read_bytes().startswith(b"\x89PNG")
 

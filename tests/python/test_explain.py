@@ -41,6 +41,7 @@ delay = "50 us"
 [network.links.receivers]
 delay = "1 us"
 [transport]
+preset = "ns-2-2010"
 initial_window = "10 packets"
 delayed_ack_count = 1
 handshake = false

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from incastle import _engine
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 COLUMNS = {
     "flows": [
@@ -282,3 +282,20 @@ def test_saved_and_loaded(result: ic.Result, tmp_path: Path) -> None:
     assert again.to_summary() == result.to_summary()
     assert again.scenario == result.scenario
     assert all(frame.equals(result.tables[name]) for name, frame in again.tables.items())
+
+
+def test_cubic_of_linux_fills_the_link_of_an_example() -> None:
+    path = Path(__file__).parents[2] / "examples" / "two-flows.toml"
+    settings = {"transport.congestion": "cubic", "switch.queue.kind": "drop-tail"}
+    result = ic.run(ic.load(path).with_overrides(settings))
+    assert result.totals["drops"] > 0
+    assert result.totals["timeouts"] == 0
+    bottleneck = result.links.filter(pl.col("port") == "left->right")
+    assert bottleneck["utilisation"][0] > 0.99
+    # Of 500 Mbit/s 1,460 B in each 1,500 B are data.
+    most = 500e6 / 8 * 1460 / 1500
+    assert result.flows["delivered_bytes"].sum() >= 0.99 * most
+    # No stall: 10 ms lack at most what waits a round trip for a retransmission.
+    sums = result.throughput.group_by("time_s").agg(pl.col("bytes").sum())
+    assert sums.height == 100
+    assert (sums["bytes"] >= 0.8 * 10e-3 * most).all()

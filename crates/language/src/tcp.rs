@@ -29,21 +29,21 @@ table! {
     /// TCP. Sizes in packets mean segments of `mss`.
     pub struct Tcp {
         /// The set of defaults of the keys below; a key that is written has its value under each of them.
-        value preset: Preset = Preset::Ns2;
+        value preset: Preset = Preset::Linux;
         /// The sender's congestion control.
         flat congestion: Congestion;
         /// Application bytes of a full segment; 40 bytes of headers come on top.
         value mss: Bytes = default_mss(), in between(Bytes::new(1), Bytes::new(65_000));
         /// The loss recovery.
-        value recovery: tcp::Recovery = preset.recovery(congestion.as_ref()), shown "`\"reno\"` under reno, `\"new-reno\"` under new-reno, else `\"sack\"`; `\"rack-tlp\"` under `preset = \"linux\"` and `\"rfc\"`";
+        value recovery: tcp::Recovery = preset.recovery(congestion.as_ref()), shown "`\"rack-tlp\"`; under `preset = \"ns-2-2010\"` `\"reno\"` with reno, `\"new-reno\"` with new-reno, else `\"sack\"`";
         /// Tail loss probes (RFC 8985, section 7). They need `recovery = "rack-tlp"`, as the next three do.
         value tail_loss_probe: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
         /// Reports of segments that arrived twice (RFC 2883). They widen RACK's window for reordering, and undo needless recoveries.
         value dsack: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
         /// Proportional rate reduction in recovery (RFC 9937).
-        value prr: bool = preset.is_recent() && is_rack(recovery), shown "false; true under `preset = \"linux\"` and `\"rfc\"` with `recovery = \"rack-tlp\"`";
+        value prr: bool = preset.is_recent() && is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"`";
         /// Detection of spurious timeouts, which are then undone (RFC 5682).
-        value f_rto: bool = preset.is_recent() && is_rack(recovery), shown "false; true under `preset = \"linux\"` and `\"rfc\"` with `recovery = \"rack-tlp\"`";
+        value f_rto: bool = preset.is_recent() && is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"`";
         /// The use of ECN.
         value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp, dt-cwa and prague, else `\"off\"`";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
@@ -53,9 +53,9 @@ table! {
         /// Whether ACKs with ECE grow the window.
         value grow_on_ece: bool = NewRenoConfig::new(default_mss()).grow_on_ece;
         /// The end of slow start.
-        value slow_start: SlowStart = preset.slow_start(congestion.as_ref()), shown "`\"standard\"`; `\"hystart\"` under cubic with `preset = \"linux\"`; `\"hystart++\"` under new-reno, reno and cubic with `preset = \"rfc\"`";
+        value slow_start: SlowStart = preset.slow_start(congestion.as_ref()), shown "`\"standard\"`, under cubic `\"hystart\"`; `\"hystart++\"` under new-reno, reno and cubic with `preset = \"rfc\"`; `\"standard\"` under `preset = \"ns-2-2010\"`";
         /// One ACK grows the window in slow start by at most this number of segments (L of RFC 3465 and 9406).
-        value abc_limit: AbcLimit = preset.abc_limit(slow_start), shown "8 under `slow_start = \"hystart++\"`; else 2, and `\"unlimited\"` under `preset = \"linux\"`";
+        value abc_limit: AbcLimit = preset.abc_limit(slow_start), shown "8 under `slow_start = \"hystart++\"`, else `\"unlimited\"`; 2 under `preset = \"rfc\"` and `\"ns-2-2010\"`";
         /// Whether segments leave at a rate of the window per round-trip time, as with Linux's internal pacing, unless the control has a rate of its own.
         value pacing: bool = false;
         /// That rate in slow start, in percent of the window per round-trip time.
@@ -79,7 +79,7 @@ table! {
         /// The retransmission timeout before the first round-trip sample.
         value initial_rto: Span = tcp::RtoConfig::default().initial, in within_a_day();
         /// The greatest retransmission timeout.
-        value max_rto: Span = preset.max_rto(), shown "`\"60 s\"`; `\"120 s\"` under `preset = \"linux\"`", in within_a_day();
+        value max_rto: Span = preset.max_rto(), shown "`\"120 s\"`; `\"60 s\"` under `preset = \"rfc\"` and `\"ns-2-2010\"`", in within_a_day();
         /// Draws each timeout from 1 to 1.5 times its value (Vasudevan 2009).
         value randomized_rto: bool = tcp::RtoConfig::default().randomized;
         /// Round-trip times by timestamps; otherwise by Karn's rule.

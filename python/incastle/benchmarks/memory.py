@@ -27,6 +27,8 @@ rate = "10 Gbit/s"
 delay = "25 us"
 [switch]
 buffer = "1 GB"
+[transport]
+preset = "ns-2-2010"
 [flows.all]
 workload = "bulk"
 from = "senders"

@@ -37,6 +37,7 @@ class Benchmark:
     Attributes:
         name: of its row and of its scenario.
         words: what it is.
+        preset: of TCP's defaults; none without TCP.
         goal: packet-hops per second that it is to reach, where there is one.
         senders: of the star at 10 Gbit/s that other simulators run as well; 0 where none does.
         published: figures that were not measured in the same run.
@@ -45,6 +46,7 @@ class Benchmark:
 
     name: str
     words: str
+    preset: str = "ns-2-2010"
     goal: float | None = None
     senders: int = 0
     published: tuple[Published, ...] = ()
@@ -60,6 +62,7 @@ SUITE = (
         # htsim: 0.27 to 0.30 s for one second. ns-3, release build: 12.3 s for its 3.33 million.
         published=(Published("htsim", 11.7e6), Published("ns-3, release build", 0.27e6)),
     ),
+    Benchmark("star-20-linux", "20 long flows, 10 Gbit/s", preset="linux"),
     Benchmark("star-200", "200 long flows, 10 Gbit/s", senders=200),
     Benchmark("star-20-1g", "20 long flows, 1 Gbit/s"),
     Benchmark("star-20-100g", "20 long flows, 100 Gbit/s"),
@@ -88,8 +91,8 @@ SUITE = (
         published=(Published("htsim", 1.9e6),),
     ),
     Benchmark("fat-tree-8192", "8192 hosts, a permutation, 10 Gbit/s", goal=8e6),
-    Benchmark("dcudp-20", "20 flows of constant rate, DCUDP, 10 Gbit/s"),
-    Benchmark("dcudp-20-congested", "20 long flows, DCUDP, 10 Gbit/s"),
+    Benchmark("dcudp-20", "20 flows of constant rate, DCUDP, 10 Gbit/s", preset=""),
+    Benchmark("dcudp-20-congested", "20 long flows, DCUDP, 10 Gbit/s", preset=""),
 )
 BY_NAME = {one.name: one for one in SUITE}
 SHORT = ("star-20", "star-2", "dcudp-20", "dcudp-20-congested")

@@ -74,6 +74,7 @@ class Measured:
         first = self.runs[0]
         return {
             "benchmark": self.benchmark.name,
+            "preset": self.benchmark.preset,
             "engine": self.engine,
             "runs": len(self.runs),
             "simulated_s": first.simulated_s,

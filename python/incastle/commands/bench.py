@@ -139,10 +139,11 @@ def show_suite(measured: Sequence[Measured], costs: Sequence[Cost]) -> None:
 
     table = terminal.aligned(
         "Speed, per second of processor time",
-        *("benchmark", "on", "million\npacket-hops/s", "min to\nmax"),
+        *("benchmark", "preset", "on", "million\npacket-hops/s", "min to\nmax"),
         *("Incastle\nfaster by", "goal", "processor\ntime", "peak\nmemory"),
     )
-    table.columns[1].justify = "left"
+    for column in table.columns[1:3]:
+        column.justify = "left"
     for row in rows(measured):
         table.add_row(*(escape(cell) for cell in cells(row)))
     console = terminal.output()
@@ -163,6 +164,7 @@ def cells(row: Row) -> tuple[str, ...]:
     several = spread is not None and spread.minimum < spread.maximum
     return (
         row.benchmark.name,
+        row.benchmark.preset,
         row.engine + ("" if row.measured else " *"),
         million(row.median),
         f"{million(spread.minimum)} to {million(spread.maximum)}" if several and spread else "",

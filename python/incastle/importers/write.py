@@ -191,7 +191,7 @@ def _from_defaults(network: Network, choices: Choices, defaults: Scenario) -> It
             yield from _pair("of", switches)
             yield from _pair("buffer", quantities.size(count))
     yield from ("", "[transport]")
-    for key in ("congestion", "mss", "min_rto"):
+    for key in ("preset", "congestion", "mss", "min_rto"):
         yield from _pair(key, defaults[f"transport.{key}"])
 
 

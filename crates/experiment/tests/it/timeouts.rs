@@ -25,6 +25,7 @@ fn the_last_packet_of_an_answer_waits_for_the_timer() {
     let star = STAR.replace("\"unlimited\"", "\"2 packets\"");
     let sets = [
         ("run.duration", "100 ms"),
+        ("transport.preset", "ns-2-2010"),
         ("transport.initial_window", "3 packets"),
         ("transport.delayed_ack_count", "1"),
         ("transport.min_rto", "20 ms"),

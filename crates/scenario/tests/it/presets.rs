@@ -28,9 +28,13 @@ fn mechanisms(config: &Config) -> [bool; 4] {
 }
 
 #[test]
-fn the_default_is_that_of_ns_2() {
-    let plain = tcp(&[]);
-    assert_eq!(plain, tcp(&[("transport.preset", "ns-2-2010")]));
+fn the_default_is_linux() {
+    assert_eq!(tcp(&[]), tcp(&[("transport.preset", "linux")]));
+}
+
+#[test]
+fn that_of_ns_2_has_the_recovery_of_its_control() {
+    let plain = tcp(&[("transport.preset", "ns-2-2010")]);
     assert_eq!(plain.abc_limit, AbcLimit::Segments(2));
     let config = plain.to_config(1);
     assert_eq!(config.recovery, Recovery::NewReno);
