@@ -1,6 +1,7 @@
 //! Tests of runs on threads, and of estimates.
 
 mod batches;
+mod combined;
 #[path = "../../../experiment/tests/it/common.rs"]
 mod common;
 mod estimate;
