@@ -133,6 +133,7 @@ def test_each_algorithm_has_its_own_switch_and_sender() -> None:
         "new-reno": ("new-reno", "off", "drop-tail"),
         "sack-ecn": ("new-reno", "classic", "threshold"),
         "cubic": ("cubic", "off", "drop-tail"),
+        "cubic-linux": ("cubic", "off", "drop-tail"),
         "dctcp": ("dctcp", "dctcp", "threshold"),
         "d2tcp": ("d2tcp", "dctcp", "threshold"),
         "dt-dctcp": ("dctcp", "dctcp", "double-threshold"),
@@ -140,6 +141,7 @@ def test_each_algorithm_has_its_own_switch_and_sender() -> None:
         "qcn-vi": ("new-reno", "off", "drop-tail"),
     }
     recovery = {name: one["transport.recovery"] for name, one in settings.items()}
+    assert {name for name, how in recovery.items() if how == "rack-tlp"} == {"cubic-linux"}
     assert {name for name, how in recovery.items() if how == "new-reno"} == {"new-reno", "qcn-vi"}
     for name, start, stop in (("dt-dctcp", 15, 25), ("dt-cwa", 35, 30)):
         queue = settings[name]["switch.queue"]
@@ -331,7 +333,7 @@ def test_a_cell_tells_what_was_unfinished() -> None:
     # A mean of 8 and at least 11,900 (from 0.1 s to 12 s): at least 5954.
     assert found["CUBIC"].mean == pytest.approx((5954, math.inf, 1))
     assert said_of(found) == (
-        "NewReno, SACK + ECN, DCTCP, D2TCP, DT-DCTCP, DT-CWA and QCN VI with 9 ms; "
+        "NewReno, SACK + ECN, CUBIC (Linux), DCTCP, D2TCP, DT-DCTCP, DT-CWA and QCN VI with 9 ms; "
         "last CUBIC with ≥ 5954 ms"
     )
 
