@@ -69,6 +69,9 @@ impl RangeSet {
 
     /// Removes everything below `seq`.
     pub fn remove_below(&mut self, seq: u64) {
+        if self.intervals.is_empty() {
+            return;
+        }
         let gone = self.intervals.partition_point(|i| i.end <= seq);
         self.intervals.drain(..gone);
         if let Some(first) = self.intervals.first_mut() {

@@ -191,6 +191,7 @@ impl Sender {
     }
 
     /// RFC 8985, section 7.3: a new segment if there is one that the peer takes, else the last again.
+    #[cold]
     fn poll_probe(&mut self, config: &Config) -> Option<Chunk> {
         let nxt = self.space.nxt();
         let unsent = self.stream.payload_from(nxt, config.mss);
@@ -249,6 +250,7 @@ impl Sender {
     }
 
     /// A segment left.
+    #[inline(always)]
     pub(super) fn sent_by_time(&mut self, io: &mut Io<'_>, chunk: &Chunk) {
         let open = self.recovery.phase() == Phase::Open;
         let (srtt, end) = (self.timer.rto().smoothed(), self.space.max());
@@ -338,6 +340,7 @@ impl Sender {
     }
 
     /// The records, RACK and the probe take in an acknowledgement.
+    #[inline(always)]
     fn take_in(&mut self, io: &Io<'_>, info: &AckInfo<'_>, rtt: Option<Span>, moved: bool) -> News {
         let dsack = duplicate_report(info).filter(|_| io.config.dsack);
         let rack = self.rack.as_mut().expect("called where RACK is on");
@@ -365,14 +368,24 @@ impl Sender {
     }
 
     /// F-RTO and duplicate reports: a reaction that was needless is undone.
+    #[inline(always)]
     fn check_spurious(&mut self, io: &mut Io<'_>, news: &News, advanced: bool) {
-        let recover = self.recovery.recover().unwrap_or(0);
-        let (una, nxt) = (self.space.una(), self.space.nxt());
-        let unsent = nxt < self.stream.end() && self.space.room_from(nxt) > 0;
         let rack = self.rack.as_mut().expect("called where RACK is on");
         if news.recovered {
             rack.prr = None;
         }
+        if rack.undo.is_some() || rack.f_rto != FRto::Off {
+            self.check_reaction(io, news, advanced);
+        }
+    }
+
+    /// Whether the last reaction was needless: then it is undone.
+    #[cold]
+    fn check_reaction(&mut self, io: &mut Io<'_>, news: &News, advanced: bool) {
+        let recover = self.recovery.recover().unwrap_or(0);
+        let (una, nxt) = (self.space.una(), self.space.nxt());
+        let unsent = nxt < self.stream.end() && self.space.room_from(nxt) > 0;
+        let rack = self.rack.as_mut().expect("called where RACK is on");
         let duplicate = |undo: &mut Undo| news.dsack.is_some_and(|it| undo.on_duplicate(it.start));
         let needless = rack.undo.as_deref_mut().is_some_and(duplicate);
         let applies = advanced || news.delivery.octets > 0 || news.plain_duplicate;
@@ -401,6 +414,7 @@ impl Sender {
     }
 
     /// RACK finds losses.
+    #[inline(always)]
     fn detect(&mut self, io: &mut Io<'_>, news: Option<&News>) -> Losses {
         let recovering = self.recovery.phase() != Phase::Open;
         let srtt = self.timer.rto().smoothed();
@@ -439,6 +453,7 @@ impl Sender {
     }
 
     /// A reaction to losses begins, by an acknowledgement of `delivered` octets or by the timer.
+    #[cold]
     fn begin_episode(&mut self, io: &mut Io<'_>, cause: Cause, delivered: u64) {
         let (una, max) = (self.space.una(), self.space.max());
         let mut flight_size = max - una - self.recovery.limited_sent();
@@ -463,6 +478,7 @@ impl Sender {
     }
 
     /// Reports a loss to the controller, with FlightSize.
+    #[cold]
     fn report_loss(&mut self, io: &mut Io<'_>, event: CongestionEvent, flight_size: u64) {
         let mut cx = self.context(io.now, io.rng);
         cx.in_flight = Bytes::new(flight_size);
@@ -471,6 +487,7 @@ impl Sender {
     }
 
     /// PRR takes in an acknowledgement of a recovery.
+    #[inline(always)]
     fn reduce(&mut self, io: &Io<'_>, delivered: u64, safe: bool) {
         let rack = self.rack.as_mut().expect("called where RACK is on");
         if let Some(prr) = &mut rack.prr {
@@ -485,6 +502,7 @@ impl Sender {
     }
 
     /// An acknowledgement was taken in. RFC 6298, sections 5.2 and 5.3.
+    #[inline(always)]
     fn restart_timers(&mut self, io: &mut Io<'_>, advanced: bool) {
         let open = self.recovery.phase() == Phase::Open;
         let srtt = self.timer.rto().smoothed();
@@ -506,6 +524,7 @@ impl Sender {
     }
 
     /// RFC 8985, section 8: the timers exclude each other.
+    #[inline(always)]
     fn choose_timer(&mut self) {
         let rack = self.rack.as_mut().expect("called where RACK is on");
         if self.timer.is_persisting() {
