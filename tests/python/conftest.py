@@ -62,6 +62,7 @@ jitter = "2 us"
 kind = "tcp"
 congestion = "dctcp"
 handshake = false
+min_rto = "200 ms"
 
 [flows.long]
 workload = "bulk"

@@ -27,6 +27,9 @@ spines = 4
 hosts_per_leaf = 12
 rate = "10 Gbit/s"
 delay = "1 us"
+[transport]
+min_rto = "200 ms"
+
 [flows.search]
 workload = "poisson"
 from = "all"

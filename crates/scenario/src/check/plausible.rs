@@ -15,6 +15,7 @@ use crate::language::switch::{Buffer, Drr, Queue, Shared, Switch};
 use crate::language::tcp::{Congestion, Prague, Tcp, WindowLimit};
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
+use crate::text::node::Place;
 use crate::topology::layout::Layout;
 use crate::topology::pairs::{GroupHosts, Pair};
 use crate::topology::routes::Routes;
@@ -27,6 +28,9 @@ const USUAL_WINDOW: u64 = 10;
 
 /// Above this a single port may take 99 % of a shared memory: the limit has no effect.
 const MOST_ALPHA: f64 = 99.0;
+
+/// From here on a round trip is not one of a data center.
+const LONG_RTT: Span = Span::from_ms(1);
 
 /// Many times as much as fits.
 const MANY: u64 = 10;
@@ -45,8 +49,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     check_delays(root, cx);
     let routes = Routes::new(layout, Span::ZERO);
     let mut longest: Option<Span> = None;
-    let (mut places, mut rto_places, mut control_places) =
-        <(BTreeSet<_>, BTreeSet<_>, BTreeSet<_>)>::default();
+    let mut seen = BTreeSet::new();
     for (name, group) in &root.flows {
         let Some(hosts) = GroupHosts::find(group, layout) else {
             continue;
@@ -56,30 +59,65 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             continue;
         };
         longest = longest.max(Some(idle.rtt));
-        let key = format!("flows.{name}.transport.initial_window");
-        // Groups that inherit it would have a warning each.
-        if let Some(tcp) = group.transport.tcp()
-            && places.insert(cx.place_of(&key))
-        {
-            check_initial_window(&key, tcp, &idle, cx);
-        }
-        let path = format!("flows.{name}.transport");
-        let key = written(&path, &["initial_rto", "min_rto"], cx);
-        if let Some(tcp) = group.transport.tcp()
-            && rto_places.insert(cx.place_of(&key))
-        {
-            check_initial_rto(&key, tcp, &idle, cx);
-        }
-        let key = format!("{path}.congestion");
-        if let Some(tcp) = group.transport.tcp()
-            && control_places.insert(cx.place_of(&key))
-        {
-            check_control(&path, tcp, &idle, cx);
+        if let Some(tcp) = group.transport.tcp() {
+            check_transport(
+                &format!("flows.{name}.transport"),
+                tcp,
+                &idle,
+                &mut seen,
+                cx,
+            );
         }
     }
     if let Some(rtt) = longest {
         check_jitter(root.host.jitter, rtt, cx);
     }
+}
+
+/// Checks TCP against the path. `seen` are the places of the keys that were checked: groups that inherit one would
+/// have a warning each.
+fn check_transport(
+    path: &str,
+    tcp: &Tcp,
+    idle: &Idle,
+    seen: &mut BTreeSet<(&str, Place)>,
+    cx: &mut Context<'_>,
+) {
+    let key = format!("{path}.initial_window");
+    if seen.insert(("initial_window", cx.place_of(&key))) {
+        check_initial_window(&key, tcp, idle, cx);
+    }
+    let key = written(path, &["initial_rto", "min_rto"], cx);
+    if seen.insert(("initial_rto", cx.place_of(&key))) {
+        check_initial_rto(&key, tcp, idle, cx);
+    }
+    if seen.insert(("congestion", cx.place_of(&format!("{path}.congestion")))) {
+        check_control(path, tcp, idle, cx);
+    }
+    let key = format!("{path}.min_rto");
+    // Whoever writes it, or the preset that it is from, means it. One warning is enough for all groups.
+    let is_default = !cx.is_given(&key) && !cx.is_given(&format!("{path}.preset"));
+    if is_default
+        && !cx.has_errors()
+        && idle.rtt < LONG_RTT
+        && seen.insert(("min_rto", Place::File(0)))
+    {
+        let own = cx.is_given(path);
+        let key = if own { &key } else { "transport.min_rto" };
+        check_min_rto(key, tcp, idle, cx);
+    }
+}
+
+/// Linux's default, a thousand and more round trips of a data center.
+fn check_min_rto(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
+    let (least, rtt) = (tcp.min_rto, rounded(idle.rtt));
+    let times = least.as_ps() / idle.rtt.as_ps().max(1);
+    cx.warn_at(key, format!(
+            "the default min_rto of {least} is {times} round trips of {rtt} without waiting: a timeout stops its flow for that long"
+        ))
+        .help(format!(
+            "min_rto = \"10 ms\" and initial_rto = \"100 ms\" (Alizadeh et al. 2010 have 10 ms), or min_rto = \"{least}\" where Linux's default is meant"
+        ));
 }
 
 /// Links that deliver nothing before the end of the run.

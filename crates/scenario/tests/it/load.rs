@@ -24,8 +24,11 @@ fn load(text: &str) -> OfferedLoad {
     scenario(text, &[]).offered_load().clone()
 }
 
+/// The warnings, where min_rto is meant.
 fn warnings(text: &str) -> Vec<Diagnostic> {
-    parse(text, "test.toml", &[]).expect("a right scenario").1
+    let min_rto = ("transport.min_rto".to_owned(), "200 ms".to_owned());
+    let read = parse(text, "test.toml", &[min_rto]);
+    read.expect("a right scenario").1
 }
 
 fn error(text: &str) -> String {
