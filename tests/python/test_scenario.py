@@ -33,8 +33,8 @@ def test_has_name_seed_and_duration(scenario: ic.Scenario) -> None:
 
 
 def test_resolved_text_is_complete_and_gives_the_same_scenario(scenario: ic.Scenario) -> None:
-    assert "min_rto" not in SMALL
-    assert scenario["transport.min_rto"] == "200 ms"
+    assert "max_rto" not in SMALL
+    assert scenario["transport.max_rto"] == "120 s"
     again = ic.Scenario.from_text(scenario.resolved)
     assert again == scenario
     assert again.resolved == scenario.resolved

@@ -189,7 +189,12 @@ fn a_list_that_stops_ends_with_its_last_byte() {
             "{STAR}[flows.it]\nworkload = 'flow-list'\nfrom = 'senders'\nto = 'receiver'\n\
              transfers = {{ list = {rows} }}\nstop = '{stop}'\n"
         );
-        let sets = [DONE, ("run.duration", "1 s")].map(|(key, value)| (key.into(), value.into()));
+        let sets = [
+            DONE,
+            ("run.duration", "1 s"),
+            ("transport.min_rto", "200 ms"),
+        ];
+        let sets = sets.map(|(key, value)| (key.into(), value.into()));
         let (scenario, warnings) = parse(&text, "test.toml", &sets).expect("it is correct");
         let warnings: Vec<String> = warnings.into_iter().map(|one| one.message).collect();
         let late: &[&str] = match transfers {
