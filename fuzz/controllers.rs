@@ -7,8 +7,8 @@ use incastle_congestion::{
     Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, Dcudp,
     DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRtt, DtCwa,
     DtCwaConfig, Echo, Feedback, LimitedBy, LossInUdpMode, NewReno, NewRenoConfig, Phase, Prague,
-    PragueConfig, RateLimiter, ReactionPoint, ReactionPointConfig, SlowStart, Udt, UdtConfig,
-    Window,
+    PragueConfig, RateLimiter, ReactionPoint, ReactionPointConfig, SlowStart, Swift, SwiftConfig,
+    Udt, UdtConfig, Window,
 };
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,7 +21,8 @@ use input::Input;
 
 const MSS: Bytes = Bytes::new(1460);
 const LINE: Rate = Rate::from_bits_per_second(10_000_000_000);
-/// First bytes from this on are Prague.
+/// First bytes from this on are Swift, and from the other on Prague.
+const SWIFT: u8 = 224;
 const PRAGUE: u8 = 240;
 /// Maximum of timers at one instant: more would be an infinite loop.
 const MAX_TIMERS: u32 = 1_000;
@@ -33,7 +34,7 @@ pub(crate) fn controllers(input: &[u8]) {
     let (Some(which), Some(variant)) = (input.byte(), input.byte()) else {
         return;
     };
-    if which < PRAGUE && which % 8 == 7 {
+    if which < SWIFT && which % 8 == 7 {
         let mut limiter = Limited::new(variant);
         while limiter.step(&mut input).is_some() {}
         return;
@@ -70,6 +71,9 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
         g: pick(&[1.0 / 16.0, 1.0], variant, 2),
         initial_alpha: pick(&[1.0, 0.0], variant, 3),
     };
+    if (SWIFT..PRAGUE).contains(&which) {
+        return swift(variant);
+    }
     if which >= PRAGUE {
         return Algorithm::from(Prague::new(PragueConfig {
             window,
@@ -115,6 +119,17 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
         5 => Algorithm::Udt(Udt::new(UdtConfig { packet: MSS })),
         _ => Algorithm::from(Dcudp::new(dcudp(variant))),
     }
+}
+
+fn swift(variant: u8) -> Algorithm {
+    Algorithm::from(Swift::new(SwiftConfig {
+        ai: pick(&[1.0, 100.0], variant, 0),
+        max_mdf: pick(&[0.5, 0.99], variant, 1),
+        base_target: pick(&[Span::from_us(20), Span::from_ps(1)], variant, 2),
+        fs_range: pick(&[Span::from_us(100), Span::ZERO], variant, 3),
+        hops: pick(&[1, 1_000], variant, 4),
+        ..SwiftConfig::new(MSS)
+    }))
 }
 
 fn dcudp(variant: u8) -> DcudpConfig {

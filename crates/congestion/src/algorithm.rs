@@ -4,7 +4,7 @@ use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dctcp, Dcudp,
-    DtCwa, NewReno, Prague, Reaction, Udt, Window,
+    DtCwa, NewReno, Prague, Reaction, Swift, Udt, Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours. The larger ones lie
@@ -22,6 +22,8 @@ pub enum Algorithm {
     DtCwa(Box<DtCwa>),
     /// Prague: DCTCP for L4S.
     Prague(Box<Prague>),
+    /// Swift: a window that holds the delay at a target.
+    Swift(Box<Swift>),
     /// UDT's native control: a sending period that NAKs lengthen.
     Udt(Udt),
     /// DCUDP: UDP's pace until marks come back, then a rate that they divide.
@@ -54,6 +56,12 @@ impl From<Prague> for Algorithm {
     }
 }
 
+impl From<Swift> for Algorithm {
+    fn from(swift: Swift) -> Self {
+        Self::Swift(Box::new(swift))
+    }
+}
+
 impl From<Dcudp> for Algorithm {
     fn from(dcudp: Dcudp) -> Self {
         Self::Dcudp(Box::new(dcudp))
@@ -69,6 +77,7 @@ macro_rules! dispatch {
             Self::D2tcp($controller) => $call,
             Self::DtCwa($controller) => $call,
             Self::Prague($controller) => $call,
+            Self::Swift($controller) => $call,
             Self::Udt($controller) => $call,
             Self::Dcudp($controller) => $call,
             Self::Custom($controller) => $call,
@@ -86,6 +95,7 @@ impl Algorithm {
             | Self::D2tcp(_)
             | Self::DtCwa(_)
             | Self::Prague(_)
+            | Self::Swift(_)
             | Self::Udt(_) => false,
             Self::Cubic(_) | Self::Dcudp(_) | Self::Custom(_) => true,
         }

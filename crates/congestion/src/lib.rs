@@ -24,6 +24,7 @@ mod qcn_reaction_point;
 mod rate_limiter;
 mod reno_window;
 mod slow_start;
+mod swift;
 mod udt;
 
 pub use algorithm::Algorithm;
@@ -46,4 +47,5 @@ pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, Reactio
 pub use rate_limiter::{Feedback, RateLimiter};
 pub use reno_window::NewRenoConfig;
 pub use slow_start::SlowStart;
+pub use swift::{Swift, SwiftConfig};
 pub use udt::{Udt, UdtConfig};

@@ -7,6 +7,7 @@ use incastle_scenario::language::network::Ecmp;
 use incastle_scenario::language::{Root, RunStop};
 
 use incastle_scenario::language::switch::Queue;
+use incastle_scenario::language::tcp::Congestion;
 
 /// A part of a scenario that single links cannot represent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -114,6 +115,14 @@ fn check_group(name: &str, group: &Group) -> Result<(), Unsuited> {
             &format!("flows.{name}.transport.kind"),
             "an estimate supports TCP alone",
             "kind = \"tcp\"",
+        );
+    }
+    let tcp = group.transport.tcp();
+    if tcp.is_some_and(|tcp| matches!(tcp.congestion, Congestion::Swift(_))) {
+        return refuse(
+            &format!("flows.{name}.transport.congestion"),
+            "an estimate supports no target for the delay of a whole path (swift)",
+            "another congestion control, or `incastle run`",
         );
     }
     if group.transport.custom().is_some() {

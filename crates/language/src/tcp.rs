@@ -7,6 +7,7 @@ use incastle_congestion::{Dctcp as DctcpController, DctcpConfig};
 use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
 use incastle_congestion::{PacingRatio, SlowStart};
 use incastle_congestion::{Prague as PragueController, PragueConfig};
+use incastle_congestion::{Swift as SwiftController, SwiftConfig};
 use incastle_transport::tcp;
 use incastle_units::{Amount, Bytes, Packets, Span};
 
@@ -85,7 +86,7 @@ table! {
         /// Round-trip times by timestamps; otherwise by Karn's rule.
         value timestamps: bool = tcp::Config::default().timestamps;
         /// One ACK for this number of segments; 1 turns delayed ACKs off.
-        value delayed_ack_count: u32 = tcp::Config::default().delayed_ack_count, in at_least(1);
+        value delayed_ack_count: u32 = default_delayed_acks(congestion.as_ref()), shown "`1` under swift, else `2`", in at_least(1);
         /// The longest delay of an ACK.
         value delayed_ack_timeout: Span = preset.delayed_ack_timeout(), shown "`\"40 ms\"`; `\"500 ms\"` under `preset = \"rfc\"`", in within_a_day();
         /// New segments on the first two duplicate ACKs (RFC 3042).
@@ -112,6 +113,8 @@ choice! {
         "dt-cwa" => DtCwa(DtCwa),
         /// Prague: DCTCP for L4S, which sends ECT(1), paces, and competes as at 25 ms (draft-briscoe-iccrg-prague-congestion-control-04)
         "prague" => Prague(Prague),
+        /// Swift: the window holds the delay at a target, which grows with hops and flows (Kumar 2020)
+        "swift" => Swift(Swift),
         /// a user-defined controller: a Python class, or one that a program in Rust registers
         "custom" => Custom(Custom),
     }
@@ -172,6 +175,30 @@ table! {
         value rtt_target: Span = PragueConfig::new(default_mss()).rtt_target, in between(Span::ZERO, Span::from_secs(86_400));
         /// Round trips from the end of slow start until then.
         value rtt_transition: u32 = PragueConfig::new(default_mss()).rtt_transition;
+    }
+}
+
+table! {
+    /// Swift. Its windows are in segments, and may be less than one.
+    pub struct Swift {
+        /// The target delay of a path without switches, for large windows.
+        value base_target: Span = SwiftConfig::new(default_mss()).base_target, in between(Span::from_ns(1), Span::from_secs(1_000));
+        /// The addition for each switch of the path.
+        value hop_scale: Span = SwiftConfig::new(default_mss()).hop_scale, in between(Span::ZERO, Span::from_secs(1_000));
+        /// The most that small windows add to the target; 0 turns flow scaling off.
+        value fs_range: Span = SwiftConfig::new(default_mss()).fs_range, in between(Span::ZERO, Span::from_secs(1_000));
+        /// The window up to which they add all of it, in segments.
+        value fs_min_cwnd: f64 = SwiftConfig::new(default_mss()).fs_min_cwnd, in above(0.0);
+        /// The window from which on they add nothing, in segments.
+        value fs_max_cwnd: f64 = SwiftConfig::new(default_mss()).fs_max_cwnd, in above(0.0);
+        /// The increase per round trip below the target, in segments.
+        value ai: f64 = SwiftConfig::new(default_mss()).ai, in above(0.0);
+        /// The weight of the excess of the delay over the target in a decrease.
+        value beta: f64 = SwiftConfig::new(default_mss()).beta, in above(0.0);
+        /// The greatest decrease, at most one per round trip; losses decrease by it, too.
+        value max_mdf: f64 = SwiftConfig::new(default_mss()).max_mdf, in proper_fraction();
+        /// This many timeouts in a row make the window 0.001 segments.
+        value retx_reset_threshold: u32 = SwiftConfig::new(default_mss()).retx_reset_threshold, in at_least(1);
     }
 }
 
@@ -278,9 +305,10 @@ impl Congestion {
         match slow_start {
             SlowStart::Standard => true,
             SlowStart::Hystart => matches!(self, Self::Cubic(_)),
-            SlowStart::HystartPlusPlus => {
-                !matches!(self, Self::DtCwa(_) | Self::Prague(_) | Self::Custom(_))
-            }
+            SlowStart::HystartPlusPlus => !matches!(
+                self,
+                Self::DtCwa(_) | Self::Prague(_) | Self::Swift(_) | Self::Custom(_)
+            ),
         }
     }
 
@@ -300,6 +328,33 @@ impl Dctcp {
             g: self.g,
             initial_alpha: self.initial_alpha,
         }
+    }
+}
+
+impl Swift {
+    fn to_config(&self, mss: Bytes, initial_window: Bytes, hops: u32) -> SwiftConfig {
+        SwiftConfig {
+            mss,
+            initial_window,
+            ai: self.ai,
+            beta: self.beta,
+            max_mdf: self.max_mdf,
+            base_target: self.base_target,
+            hop_scale: self.hop_scale,
+            hops,
+            fs_range: self.fs_range,
+            fs_min_cwnd: self.fs_min_cwnd,
+            fs_max_cwnd: self.fs_max_cwnd,
+            retx_reset_threshold: self.retx_reset_threshold,
+        }
+    }
+}
+
+/// Swift's receiver delays no ACKs: their delay would be taken for the path's.
+fn default_delayed_acks(congestion: Option<&Congestion>) -> u32 {
+    match congestion {
+        Some(Congestion::Swift(_)) => 1,
+        _ => tcp::Config::default().delayed_ack_count,
     }
 }
 
@@ -382,8 +437,8 @@ impl Tcp {
         }
     }
 
-    /// A controller at the beginning of a connection.
-    pub fn controller(&self) -> Algorithm {
+    /// A controller at the beginning of a connection over a path with this number of switches.
+    pub fn controller(&self, hops: u32) -> Algorithm {
         let window = NewRenoConfig {
             mss: self.mss,
             initial_window: self.bytes(self.initial_window),
@@ -427,6 +482,10 @@ impl Tcp {
                 rtt_target: prague.rtt_target,
                 rtt_transition: prague.rtt_transition,
             })),
+            Congestion::Swift(swift) => {
+                let config = swift.to_config(self.mss, window.initial_window, hops);
+                Algorithm::from(SwiftController::new(config))
+            }
             Congestion::Custom(custom) => Algorithm::Custom(custom.make(window)),
         }
     }

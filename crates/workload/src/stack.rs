@@ -10,6 +10,7 @@ use incastle_units::{Bytes, Rate, Span};
 
 use crate::hosts::HostPair;
 use crate::paths::Paths;
+use incastle_scenario::language::tcp::Congestion;
 use incastle_scenario::language::transport::{Kind, Transport};
 use incastle_scenario::language::wire::{UDP_HEADERS, WireFormat};
 use incastle_scenario::topology::pairs::Pair;
@@ -26,7 +27,8 @@ pub struct Stack {
     format: WireFormat,
     /// Bytes of the send buffer, of all transports but TCP.
     send_buffer: Option<Bytes>,
-    /// The paths between hosts, for UDT and DCUDP: their parameters may depend on the rates of links and on round trips.
+    /// The paths between hosts, for UDT, DCUDP and Swift: their parameters may depend on the rates of links, on
+    /// round trips and on the number of switches.
     paths: Option<Arc<Paths>>,
 }
 
@@ -45,7 +47,7 @@ impl Stack {
     /// The same between the hosts that these paths join.
     #[must_use]
     pub fn within(self, paths: &Arc<Paths>) -> Self {
-        let needs_paths = self.transport.stream().is_some();
+        let needs_paths = self.transport.stream().is_some() || self.counts_hops();
         Self {
             paths: needs_paths.then(|| Arc::clone(paths)),
             ..self
@@ -86,7 +88,10 @@ impl Stack {
         match (&self.transport.kind, &self.config) {
             (Kind::Tcp(tcp), Some(config)) => TransportSpec::Tcp {
                 config: Arc::clone(config),
-                controllers: Box::new([tcp.controller(), tcp.controller()]),
+                controllers: {
+                    let hops = self.hops(hosts);
+                    Box::new([tcp.controller(hops), tcp.controller(hops)])
+                },
             },
             (Kind::Udt(udt), _) => {
                 let controllers = [udt.controller(), udt.controller()];
@@ -120,7 +125,22 @@ impl Stack {
 
     fn paths(&self) -> &Paths {
         let paths = self.paths.as_deref();
-        paths.expect("a stack of UDT lies within a network")
+        paths.expect("a stack that needs paths lies within a network")
+    }
+
+    /// Whether the control depends on the number of switches of a path.
+    fn counts_hops(&self) -> bool {
+        let tcp = self.transport.tcp();
+        tcp.is_some_and(|tcp| matches!(tcp.congestion, Congestion::Swift(_)))
+    }
+
+    /// The switches of a shortest path, where the control depends on them.
+    fn hops(&self, hosts: Pair) -> u32 {
+        if !self.counts_hops() {
+            return 0;
+        }
+        let links = self.paths().path(hosts).len();
+        u32::try_from(links.saturating_sub(1)).expect("a path visits no switch twice")
     }
 
     /// The rate of a host's access link.

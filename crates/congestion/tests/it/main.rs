@@ -16,5 +16,6 @@ mod prague;
 mod qcn;
 mod rates;
 mod support;
+mod swift;
 mod trajectory;
 mod udt;

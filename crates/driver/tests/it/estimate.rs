@@ -258,6 +258,10 @@ fn what_single_links_cannot_show_is_refused() {
     for (set, key) in [
         (("network.ecmp", "packet"), "network.ecmp"),
         (("switch.queue.kind", "dualpi2"), "switch.queue.kind"),
+        (
+            ("flows.web.transport.congestion", "swift"),
+            "flows.web.transport.congestion",
+        ),
         (("flows.web.workload", "permutation"), "flows.web.workload"),
         (
             ("flows.web.transport.kind", "udt"),

@@ -19,6 +19,7 @@ mod qcn;
 mod requests;
 mod runs;
 mod slow_start;
+mod swift;
 mod timeouts;
 mod topologies;
 mod udt;

@@ -12,13 +12,13 @@ use crate::language::flows::{Bulk, Group, Permutation, Poisson, Query, Size, Wor
 use crate::language::root::Root;
 use crate::language::sizes::Sizes;
 use crate::language::switch::{Buffer, Drr, Queue, Shared, Switch};
-use crate::language::tcp::{Congestion, Prague, Tcp, WindowLimit};
+use crate::language::tcp::{Congestion, Prague, Swift, Tcp, WindowLimit};
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::text::node::Place;
 use crate::topology::layout::Layout;
 use crate::topology::pairs::{GroupHosts, Pair};
-use crate::topology::routes::Routes;
+use crate::topology::routes::{Routes, Shortest};
 
 /// The least segments of Linux (`TCP_MIN_MSS` in `include/net/tcp.h`).
 const LEAST_MSS: Bytes = Bytes::new(88);
@@ -43,6 +43,8 @@ struct Idle {
     rtt: Span,
     /// The rate of the slower of both hosts' links.
     rate: Rate,
+    /// Its switches.
+    hops: u32,
 }
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
@@ -183,6 +185,9 @@ fn check_initial_rto(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
 
 /// Parameters of a control that do not fit the round trip.
 fn check_control(path: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
+    if let Congestion::Swift(swift) = &tcp.congestion {
+        check_swift(path, swift, idle, cx);
+    }
     // Whoever writes it means it.
     if let Congestion::Prague(Prague { rtt_target, .. }) = tcp.congestion
         && !cx.is_given(&format!("{path}.rtt_target"))
@@ -195,6 +200,20 @@ fn check_control(path: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
             times * times
         ))
         .help(format!("rtt_target = \"0 s\" in a data center, or rtt_target = \"{rtt_target}\" where that is meant"));
+    }
+}
+
+/// A target that the delay of the empty path exceeds.
+fn check_swift(path: &str, swift: &Swift, idle: &Idle, cx: &mut Context<'_>) {
+    let hops = u64::from(idle.hops);
+    let target = swift.base_target + swift.hop_scale.saturating_mul(hops);
+    if target < idle.rtt {
+        let rtt = rounded(idle.rtt);
+        cx.warn_at(&written(path, &["base_target", "congestion"], cx), format!(
+            "swift with a target of {target} ({} and {hops} x {}), and the round trip without waiting is {rtt}: the window stays small on the empty path",
+            swift.base_target, swift.hop_scale
+        ))
+        .help("raise base_target: to the round trip without waiting, and the queueing delay that is allowed");
     }
 }
 
@@ -274,7 +293,7 @@ fn least_bytes(workload: &Workload) -> Bytes {
 fn idle(group: &Group, hosts: &GroupHosts, layout: &Layout, routes: &Routes<'_>) -> Option<Idle> {
     let from = hosts.from[0];
     let to = *hosts.to.iter().find(|to| **to != from)?;
-    let delay = routes.delay(Pair { from, to })?;
+    let Shortest { delay, hops } = routes.shortest(Pair { from, to })?;
     let format = WireFormat::of(&group.transport);
     let full = format.wire_size(format.payload) as f64;
     let (up, down) = (layout.access(from)?.rate, layout.access(to)?.rate);
@@ -286,6 +305,7 @@ fn idle(group: &Group, hosts: &GroupHosts, layout: &Layout, routes: &Routes<'_>)
         delays: delay.saturating_mul(2),
         rtt: Span::from_secs_lossy(2.0 * delay.as_secs_lossy() + sending),
         rate: up.min(down),
+        hops,
     })
 }
 

@@ -136,6 +136,7 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         )
         .help("shorten delayed_ack_timeout, or turn delayed ACKs off with delayed_ack_count = 1");
     }
+    check_swift(path, tcp, cx);
     check_slow_start(path, tcp, cx);
     check_rack(path, tcp, cx);
     if tcp.congestion.needs_fractions() && tcp.ecn != EcnMode::Dctcp {
@@ -147,6 +148,30 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         .help(format!(
             "congestion = \"{word}\" is meant for ecn = \"dctcp\""
         ));
+    }
+}
+
+fn check_swift(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    let Congestion::Swift(swift) = &tcp.congestion else {
+        return;
+    };
+    let (least, most) = (swift.fs_min_cwnd, swift.fs_max_cwnd);
+    if least >= most {
+        cx.error_at(
+            &written(path, &["fs_min_cwnd", "fs_max_cwnd"], cx),
+            format!("fs_min_cwnd of {least:?} must be below fs_max_cwnd of {most:?}"),
+        )
+        .help("the addition to the target falls from one window to the other: 0.1 and 100.0 by default");
+    }
+    if tcp.delayed_ack_count > 1 {
+        cx.warn_at(
+            &written(path, &["delayed_ack_count", "congestion"], cx),
+            format!(
+                "swift with delayed ACKs: it takes their delay of up to {} for the path's",
+                tcp.delayed_ack_timeout
+            ),
+        )
+        .help("delayed_ack_count = 1, which is the default of swift");
     }
 }
 

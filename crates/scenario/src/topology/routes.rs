@@ -26,6 +26,15 @@ struct PortAt {
     end: usize,
 }
 
+/// A path with the fewest links.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shortest {
+    /// The delays of its links, one way.
+    pub(crate) delay: Span,
+    /// Its switches.
+    pub(crate) hops: u32,
+}
+
 /// The links and ports on paths of data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Passed {
@@ -65,18 +74,23 @@ impl<'a> Routes<'a> {
         routes
     }
 
-    /// The delay from one host to another on a path with the fewest links; of several the least.
-    pub(crate) fn delay(&self, pair: Pair) -> Option<Span> {
+    /// The path from one host to another with the fewest links; of several the one of the least delay.
+    pub(crate) fn shortest(&self, pair: Pair) -> Option<Shortest> {
         let ((up, first), (down, last)) = (self.hosts[pair.from]?, self.hosts[pair.to]?);
         let of = |port: PortAt| self.layout.links[port.link].delay;
         let (End::Switch(first), End::Switch(last)) = (first, last) else {
-            return Some(of(up));
+            return Some(Shortest {
+                delay: of(up),
+                hops: 0,
+            });
         };
         let mut seen = vec![false; self.switches.len()];
         let mut shell = BTreeMap::from([(first, of(up) + of(down))]);
+        let mut hops = 0;
         while !shell.is_empty() {
-            if let Some(delay) = shell.get(&last) {
-                return Some(*delay);
+            hops += 1;
+            if let Some(&delay) = shell.get(&last) {
+                return Some(Shortest { delay, hops });
             }
             let mut farther = BTreeMap::new();
             for (&switch, &delay) in &shell {
@@ -351,10 +365,14 @@ mod tests {
         ];
         let layout = Layout::of(names("host", 3), names("switch", 6), links);
         let routes = Routes::new(&layout, Span::ZERO);
-        let delay = |from, to| routes.delay(Pair { from, to });
-        assert_eq!(delay(0, 1), Some(Span::from_us(43)));
-        assert_eq!(delay(1, 0), Some(Span::from_us(43)));
-        assert_eq!(delay(0, 2), None);
+        let shortest = |from, to| routes.shortest(Pair { from, to });
+        let path = Shortest {
+            delay: Span::from_us(43),
+            hops: 3,
+        };
+        assert_eq!(shortest(0, 1), Some(path));
+        assert_eq!(shortest(1, 0), Some(path));
+        assert_eq!(shortest(0, 2), None);
     }
 
     proptest! {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use incastle_congestion::{
     Algorithm, Cubic, CubicConfig, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig,
-    NewReno, NewRenoConfig, Prague, PragueConfig, SlowStart,
+    NewReno, NewRenoConfig, Prague, PragueConfig, SlowStart, Swift, SwiftConfig,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -70,6 +70,18 @@ pub(crate) fn csv() -> String {
         &mut text,
         "prague",
         &Pipe::new(LINK, prague).run(end),
+        every,
+    );
+    // 100 us of the empty link, and ten packets that may wait.
+    let swift = Algorithm::from(Swift::new(SwiftConfig {
+        base_target: Span::from_us(220),
+        fs_range: Span::ZERO,
+        ..SwiftConfig::new(mss)
+    }));
+    append(
+        &mut text,
+        "swift",
+        &Pipe::new(unmarked, swift).run(end),
         every,
     );
     let dt_cwa = Algorithm::from(DtCwa::new(DtCwaConfig::new(mss)));

@@ -3,7 +3,7 @@
 
 use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, PacingRatio,
-    Reaction, Window,
+    Reaction, Swift, SwiftConfig, Window,
 };
 use incastle_transport::tcp::{Config, Connection, Event, Role};
 use incastle_units::{Bytes, Rate, Span};
@@ -314,6 +314,32 @@ fn a_pacing_rate_spaces_segments() {
          12 A 3000+1000
          16 A 4000+500",
     );
+}
+
+/// Swift over a round trip of 20 ms, with a target of 10 ms: each ACK makes the window 0.6 of itself, by
+/// 0.8 (20 - 10) / 20. The first segment below a window of one leaves with its ACK, the others RTT / cwnd after
+/// the one before.
+#[test]
+fn a_window_below_one_segment_spaces_segments_by_more_than_a_round_trip() {
+    let config = config();
+    let swift = SwiftConfig {
+        initial_window: Bytes::new(1_000),
+        base_target: Span::from_ms(10),
+        fs_range: Span::ZERO,
+        ..SwiftConfig::new(Bytes::new(1_000))
+    };
+    let endpoints = [
+        Connection::new(&config, Algorithm::from(Swift::new(swift)), Role::Active),
+        Connection::new(&config, new_reno(&config), Role::Passive),
+    ];
+    let mut wire = Wire::new(endpoints, |_| Fate::Pass);
+    wire.endpoints[0].write(u64::MAX / 2);
+    wire.run(ms(250));
+    let departures = wire.record.iter().filter(|packet| packet.from == 0);
+    let us: Vec<u64> = departures.map(|p| p.at.as_ps() / 1_000_000).collect();
+    // cwnd = 0.6 at 20 ms: 20 / 0.6 = 33.333 ms; 0.36 at 40 ms: 55.556 ms; 0.216 at 73.333 ms: 92.593 ms.
+    assert_eq!(us, [0, 20_000, 53_333, 108_888, 201_481]);
+    assert_eq!(wire.endpoints[0].stats().timeouts, 0);
 }
 
 /// Linux's internal pacing, with a window of 4 segments at first and a round-trip time of 20 ms: the
