@@ -3,12 +3,12 @@
 //! ordinary tests of `incastle-congestion`.
 
 use incastle_congestion::{
-    AckSample, AdaptiveIncrease, Algorithm, CongestionEvent, Context, ControlState, Controller,
-    Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, Dcudp,
-    DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRtt, DtCwa,
-    DtCwaConfig, Echo, Feedback, LimitedBy, LossInUdpMode, NewReno, NewRenoConfig, Phase, Prague,
-    PragueConfig, RateLimiter, ReactionPoint, ReactionPointConfig, SlowStart, Swift, SwiftConfig,
-    Udt, UdtConfig, Window,
+    AckSample, AdaptiveIncrease, Algorithm, Bbr, BbrConfig, CongestionEvent, Context, ControlState,
+    Controller, Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dctcp,
+    DctcpConfig, Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw,
+    DcudpRtt, DtCwa, DtCwaConfig, Echo, Feedback, LimitedBy, LossInUdpMode, LostPacket, NewReno,
+    NewRenoConfig, Phase, Prague, PragueConfig, RateLimiter, RateSample, ReactionPoint,
+    ReactionPointConfig, SlowStart, Swift, SwiftConfig, Udt, UdtConfig, Window,
 };
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,9 +21,10 @@ use input::Input;
 
 const MSS: Bytes = Bytes::new(1460);
 const LINE: Rate = Rate::from_bits_per_second(10_000_000_000);
-/// First bytes from this on are Swift, and from the other on Prague.
+/// First bytes from this on are Swift, then BBR, then Prague.
 const SWIFT: u8 = 224;
 const PRAGUE: u8 = 240;
+const BBR: u8 = 232;
 /// Maximum of timers at one instant: more would be an infinite loop.
 const MAX_TIMERS: u32 = 1_000;
 
@@ -83,6 +84,9 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
             rtt_transition: pick(&[4, 0], variant, 7),
         }));
     }
+    if which >= BBR {
+        return Algorithm::from(Bbr::new(bbr(variant)));
+    }
     match which % 8 {
         0 => Algorithm::NewReno(NewReno::new(window)),
         1 => Algorithm::Dctcp(Dctcp::new(dctcp)),
@@ -130,6 +134,13 @@ fn swift(variant: u8) -> Algorithm {
         hops: pick(&[1, 1_000], variant, 4),
         ..SwiftConfig::new(MSS)
     }))
+}
+
+fn bbr(variant: u8) -> BbrConfig {
+    BbrConfig {
+        send_quantum: Bytes::new(MSS.count() * pick(&[2, 64], variant, 0)),
+        ..BbrConfig::new(MSS)
+    }
 }
 
 fn dcudp(variant: u8) -> DcudpConfig {
@@ -239,10 +250,46 @@ impl Sender {
                 6,
             ),
         };
+        if self.algorithm.samples_rate() {
+            self.sample(op, acked);
+        }
         self.call(|controller, cx| controller.on_ack(cx, &sample));
         if echo == Echo::Congestion {
             self.call(|controller, cx| controller.on_congestion(cx, CongestionEvent::Ecn));
         }
+    }
+
+    /// A loss, or the delivery of what was acknowledged, over a fraction of the round trip.
+    fn sample(&mut self, op: u8, acked: u64) {
+        let in_flight = Bytes::new(self.nxt - self.una);
+        let size = in_flight.min(MSS);
+        if op & 8 != 0 && size > Bytes::ZERO {
+            let lost = LostPacket {
+                seq: self.una,
+                size,
+                tx_in_flight: in_flight,
+                lost: size * u64::from(op >> 4) + size,
+                total_delivered: self.una,
+                in_flight: in_flight.saturating_sub(size),
+                is_app_limited: op & 64 != 0,
+            };
+            return self.call(|controller, cx| controller.on_lost(cx, &lost));
+        }
+        let interval = self.rtt.unwrap_or(Span::from_us(1)) / (u64::from(op >> 4) + 1);
+        let delivered = Bytes::new(acked);
+        let sample = RateSample {
+            total_delivered: self.una,
+            prior_delivered: self.una - acked,
+            rate: (interval > Span::ZERO).then(|| Rate::of(delivered, interval)),
+            rtt: self.rtt.filter(|_| op & 16 != 0),
+            newly_acked: delivered,
+            lost: MSS * u64::from(op >> 5),
+            tx_in_flight: in_flight,
+            in_flight,
+            is_app_limited: op & 64 != 0,
+            is_cwnd_limited: op & 128 != 0,
+        };
+        self.call(|controller, cx| controller.on_rate(cx, &sample));
     }
 
     fn report(&mut self, op: u8, byte: u8) {

@@ -28,7 +28,7 @@ CUBIC = ("find", "small.toml", "--set", f"{CONGESTION}=cubic")
 WRONG: list[tuple[tuple[str, ...], str]] = [
     (("check", "small.toml", "--set", "network.bandwidth=1 Gbit/s"), "did you mean rate?"),
     (("check", "small.toml", "--set", "transport.congestion=TcpCubic"), 'did you mean "cubic"?'),
-    (("check", "small.toml", "--set", "transport.congestion=bbr"), "BBR is not modelled"),
+    (("check", "small.toml", "--set", "transport.congestion=vegas"), "TCP Vegas is not modelled"),
     (("check", "small.toml", "--set", "flows.lnog.count=2"), 'did you mean "long"?'),
     (("run", "small.toml", "--set", "network.senders=5,10"), "sweep` takes several values"),
     (("simulate", "small.toml"), "no command simulate: did you mean run?"),

@@ -3,8 +3,8 @@
 use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
-    AckSample, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dctcp, Dcudp,
-    DtCwa, NewReno, Prague, Reaction, Swift, Udt, Window,
+    AckSample, Bbr, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dctcp, Dcudp,
+    DtCwa, LostPacket, NewReno, Prague, RateSample, Reaction, Swift, Udt, Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours. The larger ones lie
@@ -24,6 +24,8 @@ pub enum Algorithm {
     Prague(Box<Prague>),
     /// Swift: a window that holds the delay at a target.
     Swift(Box<Swift>),
+    /// BBR: a model of the path by its bandwidth and round-trip time.
+    Bbr(Box<Bbr>),
     /// UDT's native control: a sending period that NAKs lengthen.
     Udt(Udt),
     /// DCUDP: UDP's pace until marks come back, then a rate that they divide.
@@ -62,6 +64,12 @@ impl From<Swift> for Algorithm {
     }
 }
 
+impl From<Bbr> for Algorithm {
+    fn from(bbr: Bbr) -> Self {
+        Self::Bbr(Box::new(bbr))
+    }
+}
+
 impl From<Dcudp> for Algorithm {
     fn from(dcudp: Dcudp) -> Self {
         Self::Dcudp(Box::new(dcudp))
@@ -78,6 +86,7 @@ macro_rules! dispatch {
             Self::DtCwa($controller) => $call,
             Self::Prague($controller) => $call,
             Self::Swift($controller) => $call,
+            Self::Bbr($controller) => $call,
             Self::Udt($controller) => $call,
             Self::Dcudp($controller) => $call,
             Self::Custom($controller) => $call,
@@ -97,8 +106,19 @@ impl Algorithm {
             | Self::Prague(_)
             | Self::Swift(_)
             | Self::Udt(_) => false,
-            Self::Cubic(_) | Self::Dcudp(_) | Self::Custom(_) => true,
+            Self::Cubic(_) | Self::Bbr(_) | Self::Dcudp(_) | Self::Custom(_) => true,
         }
+    }
+
+    /// Whether `on_rate` and `on_lost` do anything: if not, the transport takes no samples.
+    #[inline]
+    pub const fn samples_rate(&self) -> bool {
+        matches!(self, Self::Bbr(_))
+    }
+
+    /// Whether it keeps its rate low on purpose, so that samples of it say nothing of the path.
+    pub fn is_probing_rtt(&self) -> bool {
+        matches!(self, Self::Bbr(bbr) if bbr.is_probing_rtt())
     }
 }
 
@@ -111,6 +131,14 @@ impl Controller for Algorithm {
     #[inline]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
         dispatch!(self, c => c.on_ack(cx, ack));
+    }
+
+    fn on_rate(&mut self, cx: &mut Context<'_>, sample: &RateSample) {
+        dispatch!(self, c => c.on_rate(cx, sample));
+    }
+
+    fn on_lost(&mut self, cx: &mut Context<'_>, lost: &LostPacket) {
+        dispatch!(self, c => c.on_lost(cx, lost));
     }
 
     #[inline]

@@ -11,6 +11,8 @@
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
+use crate::{LostPacket, RateSample};
+
 /// The transport's state at the instant of a call.
 ///
 /// Sequence numbers count in the transport's own unit without wrapping: bytes since the start of
@@ -163,6 +165,13 @@ pub trait Controller: Send {
 
     /// An acknowledgement arrived; duplicates too.
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample);
+
+    /// The delivery rate that the acknowledgement shows, after its `on_ack`, where the transport samples it
+    /// ([`crate::Algorithm::samples_rate`]).
+    fn on_rate(&mut self, _cx: &mut Context<'_>, _sample: &RateSample) {}
+
+    /// A segment was found lost, likewise, before the `on_ack` of the acknowledgement that shows it.
+    fn on_lost(&mut self, _cx: &mut Context<'_>, _lost: &LostPacket) {}
 
     /// The network reports congestion.
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction;

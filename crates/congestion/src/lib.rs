@@ -8,6 +8,7 @@
 //! Leaves out: loss detection, retransmission, ACK generation (transport); marking (queueing).
 
 mod algorithm;
+mod bbr;
 mod controller;
 mod cubic;
 mod d2tcp;
@@ -22,12 +23,14 @@ mod pacing;
 mod prague;
 mod qcn_reaction_point;
 mod rate_limiter;
+mod rate_sample;
 mod reno_window;
 mod slow_start;
 mod swift;
 mod udt;
 
 pub use algorithm::Algorithm;
+pub use bbr::{Bbr, BbrConfig};
 pub use controller::{
     AckSample, CongestionEvent, Context, ControlState, Controller, Echo, LimitedBy, Phase,
     Reaction, TransmissionMode, Window,
@@ -45,6 +48,7 @@ pub use pacing::{Paced, PacingRatio};
 pub use prague::{Prague, PragueConfig};
 pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, ReactionPointConfig};
 pub use rate_limiter::{Feedback, RateLimiter};
+pub use rate_sample::{LostPacket, RateSample};
 pub use reno_window::NewRenoConfig;
 pub use slow_start::SlowStart;
 pub use swift::{Swift, SwiftConfig};

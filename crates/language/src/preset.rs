@@ -30,7 +30,9 @@ impl Preset {
 
     pub(crate) fn recovery(self, congestion: Option<&Congestion>) -> tcp::Recovery {
         match (self, congestion) {
-            (Self::Linux | Self::Rfc, _) => tcp::Recovery::RackTlp,
+            (Self::Linux | Self::Rfc, _) | (Self::Ns2, Some(Congestion::Bbr(_))) => {
+                tcp::Recovery::RackTlp
+            }
             (Self::Ns2, Some(Congestion::Reno(_))) => tcp::Recovery::Reno,
             (Self::Ns2, None | Some(Congestion::NewReno(_))) => tcp::Recovery::NewReno,
             (Self::Ns2, Some(_)) => tcp::Recovery::Sack,

@@ -1,6 +1,6 @@
 //! TCP's part of `[transport]`: connections, recovery, timers, ECN, and the congestion control.
 
-use incastle_congestion::{Algorithm, Cubic as CubicController, CubicConfig};
+use incastle_congestion::{Algorithm, Bbr, BbrConfig, Cubic as CubicController, CubicConfig};
 use incastle_congestion::{CwaExtremes, CwaReaction, DtCwa as DtCwaController, DtCwaConfig};
 use incastle_congestion::{D2tcp as D2tcpController, D2tcpConfig};
 use incastle_congestion::{Dctcp as DctcpController, DctcpConfig};
@@ -36,13 +36,13 @@ table! {
         /// Application bytes of a full segment; 40 bytes of headers come on top.
         value mss: Bytes = default_mss(), in between(Bytes::new(1), Bytes::new(65_000));
         /// The loss recovery.
-        value recovery: tcp::Recovery = preset.recovery(congestion.as_ref()), shown "`\"rack-tlp\"`; under `preset = \"ns-2-2010\"` `\"reno\"` with reno, `\"new-reno\"` with new-reno, else `\"sack\"`";
+        value recovery: tcp::Recovery = preset.recovery(congestion.as_ref()), shown "`\"rack-tlp\"`; under `preset = \"ns-2-2010\"` `\"reno\"` with reno, `\"new-reno\"` with new-reno, `\"rack-tlp\"` with bbr, else `\"sack\"`";
         /// Tail loss probes (RFC 8985, section 7). They need `recovery = "rack-tlp"`, as the next three do.
         value tail_loss_probe: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
         /// Reports of segments that arrived twice (RFC 2883). They widen RACK's window for reordering, and undo needless recoveries.
         value dsack: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
         /// Proportional rate reduction in recovery (RFC 9937).
-        value prr: bool = preset.is_recent() && is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"`";
+        value prr: bool = preset.is_recent() && is_rack(recovery) && !is_bbr(congestion.as_ref()), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"` and under bbr";
         /// Detection of spurious timeouts, which are then undone (RFC 5682).
         value f_rto: bool = preset.is_recent() && is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"`";
         /// The use of ECN.
@@ -115,6 +115,8 @@ choice! {
         "prague" => Prague(Prague),
         /// Swift: the window holds the delay at a target, which grows with hops and flows (Kumar 2020)
         "swift" => Swift(Swift),
+        /// BBR version 3: paces by a model of the path, its bandwidth and least round-trip time, within bounds that losses set (draft-ietf-ccwg-bbr-06)
+        "bbr" => Bbr(NoKeys),
         /// a user-defined controller: a Python class, or one that a program in Rust registers
         "custom" => Custom(Custom),
     }
@@ -307,7 +309,7 @@ impl Congestion {
             SlowStart::Hystart => matches!(self, Self::Cubic(_)),
             SlowStart::HystartPlusPlus => !matches!(
                 self,
-                Self::DtCwa(_) | Self::Prague(_) | Self::Swift(_) | Self::Custom(_)
+                Self::DtCwa(_) | Self::Prague(_) | Self::Swift(_) | Self::Bbr(_) | Self::Custom(_)
             ),
         }
     }
@@ -356,6 +358,10 @@ fn default_delayed_acks(congestion: Option<&Congestion>) -> u32 {
         Some(Congestion::Swift(_)) => 1,
         _ => tcp::Config::default().delayed_ack_count,
     }
+}
+
+fn is_bbr(congestion: Option<&Congestion>) -> bool {
+    matches!(congestion, Some(Congestion::Bbr(_)))
 }
 
 fn is_rack(recovery: tcp::Recovery) -> bool {
@@ -437,8 +443,9 @@ impl Tcp {
         }
     }
 
-    /// A controller at the beginning of a connection over a path with this number of switches.
-    pub fn controller(&self, hops: u32) -> Algorithm {
+    /// A controller at the beginning of a connection over a path with this number of switches, on hosts that send
+    /// `burst` segments together.
+    pub fn controller(&self, hops: u32, burst: u32) -> Algorithm {
         let window = NewRenoConfig {
             mss: self.mss,
             initial_window: self.bytes(self.initial_window),
@@ -485,6 +492,14 @@ impl Tcp {
             Congestion::Swift(swift) => {
                 let config = swift.to_config(self.mss, window.initial_window, hops);
                 Algorithm::from(SwiftController::new(config))
+            }
+            Congestion::Bbr(_) => {
+                let least = BbrConfig::new(self.mss);
+                Algorithm::from(Bbr::new(BbrConfig {
+                    initial_window: window.initial_window,
+                    send_quantum: least.send_quantum.max(self.mss * u64::from(burst)),
+                    ..least
+                }))
             }
             Congestion::Custom(custom) => Algorithm::Custom(custom.make(window)),
         }

@@ -1,14 +1,16 @@
 //! The segments that are outstanding, one record for each transmission (RFC 8985, section 5.2): when
 //! it left, and whether it was sent again, reported, or found lost.
 //!
-//! Leaves out: the conclusions, which are in `rack`. A record holds what a sample of the delivery rate
-//! needs in addition to the data delivered at the transmission.
+//! Leaves out: the conclusions, which are in `rack`. For a sender that samples the delivery rate each record
+//! has a snapshot in addition.
 
 use std::collections::VecDeque;
 
+use incastle_congestion::{LostPacket, RateSample};
 use incastle_units::Time;
 
 use crate::ranges::{Interval, RangeSet};
+use crate::rate_sampler::RateSampler;
 
 /// A segment that leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,9 +83,47 @@ pub struct Flight {
     pipe: u64,
     /// Transmissions so far.
     transmissions: u64,
+    /// Where the delivery rate is sampled.
+    sampler: Option<Box<RateSampler>>,
 }
 
 impl Flight {
+    /// Samples the delivery rate from here on; nothing may be outstanding.
+    pub fn sample_rates(&mut self) {
+        assert!(self.is_empty(), "samples begin before the first segment");
+        self.sampler = Some(Box::new(RateSampler::new()));
+    }
+
+    /// The delivery that was reported since the last call, where it is sampled.
+    pub fn rate_sample(&mut self, now: Time) -> Option<RateSample> {
+        self.sampler.as_mut()?.sample(now, self.pipe)
+    }
+
+    /// The segments found lost since the last call, where the delivery rate is sampled.
+    pub fn take_losses(&mut self) -> Vec<LostPacket> {
+        let sampler = self.sampler.as_mut();
+        sampler.map_or_else(Vec::new, |sampler| sampler.take_losses())
+    }
+
+    /// The application has too little data: samples of what is sent until all this is delivered say so.
+    pub fn mark_app_limited(&mut self) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.mark_app_limited(self.pipe);
+        }
+    }
+
+    /// The window is full, for samples.
+    pub fn mark_cwnd_limited(&mut self) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.mark_cwnd_limited(self.pipe);
+        }
+    }
+
+    /// Whether the delivery rate is sampled.
+    pub fn is_sampled(&self) -> bool {
+        self.sampler.is_some()
+    }
+
     /// Octets in the network.
     pub fn pipe(&self) -> u64 {
         self.pipe
@@ -130,6 +170,7 @@ impl Flight {
         let index = self.index(segment.seq);
         let order = self.transmissions;
         self.transmissions += 1;
+        let before = self.pipe;
         if let Some(record) = self.records.get_mut(index) {
             assert_eq!(record.segment, segment, "segments keep their bounds");
             assert_ne!(record.fate, Fate::Sacked, "what arrived is not sent again");
@@ -141,21 +182,24 @@ impl Flight {
             record.sent_at = now;
             record.order = order;
             record.repeated = true;
-            return;
+        } else {
+            let last = self.records.back();
+            assert!(
+                last.is_none_or(|last| last.end() == segment.seq),
+                "the sequence has no hole"
+            );
+            self.pipe += u64::from(segment.octets);
+            self.records.push_back(Record {
+                segment,
+                sent_at: now,
+                order,
+                fate: Fate::InFlight,
+                repeated: false,
+            });
         }
-        let last = self.records.back();
-        assert!(
-            last.is_none_or(|last| last.end() == segment.seq),
-            "the sequence has no hole"
-        );
-        self.pipe += u64::from(segment.octets);
-        self.records.push_back(Record {
-            segment,
-            sent_at: now,
-            order,
-            fate: Fate::InFlight,
-            repeated: false,
-        });
+        if let Some(sampler) = &mut self.sampler {
+            sampler.sent(index, now, before, self.pipe);
+        }
     }
 
     /// The transmissions so far; the next one has this number.
@@ -184,12 +228,16 @@ impl Flight {
             }
         }
         while let Some(first) = self.records.front().filter(|first| first.end() <= ack) {
-            if first.fate != Fate::Sacked {
-                on_delivered(first);
-            }
             let first = *first;
+            if first.fate != Fate::Sacked {
+                on_delivered(&first);
+                self.sample_delivery(0, &first);
+            }
             self.leave(&first);
             self.records.pop_front();
+            if let Some(sampler) = &mut self.sampler {
+                sampler.leave_first();
+            }
         }
         self.trim(ack);
         self.sacked.remove_below(ack);
@@ -214,12 +262,19 @@ impl Flight {
                 }
                 if record.is_reported(&self.sacked) && record.fate != Fate::Sacked {
                     on_delivered(&record);
+                    self.sample_delivery(index, &record);
                     self.leave(&record);
                     self.records[index].fate = Fate::Sacked;
                     self.sacked_segments += 1;
                 }
             }
             at = new_end;
+        }
+    }
+
+    fn sample_delivery(&mut self, index: usize, record: &Record) {
+        if let Some(sampler) = &mut self.sampler {
+            sampler.delivered(index, record);
         }
     }
 
@@ -267,6 +322,9 @@ impl Flight {
                         self.pipe -= record.octets();
                         self.lost_segments += 1;
                         self.lost_from = self.lost_from.min(record.segment.seq);
+                        if let Some(sampler) = &mut self.sampler {
+                            sampler.lost(index, record, self.pipe);
+                        }
                     }
                 },
             }

@@ -1,5 +1,6 @@
 //! The mechanisms of TCP's loss recovery as separate state machines: RACK and tail loss probes (RFC 8985),
-//! proportional rate reduction (RFC 9937), F-RTO (RFC 5682), and the undoing of needless reactions. Inputs are
+//! proportional rate reduction (RFC 9937), F-RTO (RFC 5682), the undoing of needless reactions, and samples of
+//! the delivery rate (draft-ietf-ccwg-bbr). Inputs are
 //! acknowledgements and the time; sequence numbers are offsets that do not wrap.
 //!
 //! Leaves out: the sender that joins them, its timers and its segments, which are in the transport.
@@ -9,6 +10,7 @@ mod flight;
 mod prr;
 mod rack;
 mod ranges;
+mod rate_sampler;
 mod tail_loss_probe;
 mod undo;
 

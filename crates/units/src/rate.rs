@@ -33,6 +33,22 @@ impl Rate {
         Span::from_ps(ps)
     }
 
+    /// The rate of `bytes` in a span, rounded down; the largest one where it does not fit. The span must not
+    /// be zero.
+    pub fn of(bytes: Bytes, span: Span) -> Self {
+        assert!(span > Span::ZERO, "a rate is over some time");
+        let bits = u128::from(bytes.count()) * u128::from(PS_BITS_PER_SECOND_BYTE);
+        let rate = bits / u128::from(span.as_ps());
+        Self(u64::try_from(rate).unwrap_or(u64::MAX))
+    }
+
+    /// The bytes that pass in a span at this rate, rounded down.
+    pub fn bytes_in(self, span: Span) -> Bytes {
+        let bits = u128::from(self.0) * u128::from(span.as_ps());
+        let bytes = bits / u128::from(PS_BITS_PER_SECOND_BYTE);
+        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+    }
+
     /// Bytes per second, rounded to a double.
     pub fn bytes_per_second_lossy(self) -> f64 {
         self.0 as f64 / 8.0

@@ -90,7 +90,7 @@ impl Stack {
                 config: Arc::clone(config),
                 controllers: {
                     let hops = self.hops(hosts);
-                    Box::new([tcp.controller(hops), tcp.controller(hops)])
+                    Box::new([(); 2].map(|()| tcp.controller(hops, config.burst)))
                 },
             },
             (Kind::Udt(udt), _) => {

@@ -2,6 +2,7 @@
 //! any operations.
 
 mod algorithm;
+mod bbr;
 mod cubic;
 mod d2tcp;
 mod dctcp;

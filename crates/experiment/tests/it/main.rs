@@ -1,5 +1,6 @@
 //! Tests of runs: small scenarios, and their result tables.
 
+mod bbr;
 mod captures;
 mod collectives;
 mod common;

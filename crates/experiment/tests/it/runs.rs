@@ -225,7 +225,7 @@ proptest! {
     #[test]
     fn any_mixture_of_flows_runs_to_its_end(
         groups in proptest::collection::vec(any_group(), 1..5),
-        congestion in proptest::sample::select(vec!["reno", "new-reno", "cubic", "dctcp", "prague", "swift"]),
+        congestion in proptest::sample::select(vec!["reno", "new-reno", "cubic", "dctcp", "prague", "swift", "bbr"]),
         queue in proptest::sample::select(vec![
             "{ kind = 'drop-tail' }", "{ kind = 'red' }", "{ kind = 'threshold', marking_threshold = '5 packets' }",
             "{ kind = 'threshold', marking_threshold = '5 packets', not_ect = 'drop' }",
@@ -257,7 +257,7 @@ proptest! {
             ("run.duration", "5 ms"),
             ("transport.congestion", congestion),
             ("transport.min_rto", "1 ms"),
-            ("transport.slow_start", if modern && !["prague", "swift"].contains(&congestion) { "hystart++" } else { "standard" }),
+            ("transport.slow_start", if modern && !["prague", "swift", "bbr"].contains(&congestion) { "hystart++" } else { "standard" }),
             ("transport.pacing", if modern { "true" } else { "false" }),
             ("transport.handshake", if handshake { "true" } else { "false" }),
             ("switch.queue", queue),

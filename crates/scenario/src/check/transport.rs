@@ -139,6 +139,7 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
     check_swift(path, tcp, cx);
     check_slow_start(path, tcp, cx);
     check_rack(path, tcp, cx);
+    check_bbr(path, tcp, cx);
     if tcp.congestion.needs_fractions() && tcp.ecn != EcnMode::Dctcp {
         let word = tcp.congestion.word();
         cx.warn_at(
@@ -208,6 +209,41 @@ fn check_rack(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             format!("{key} = true without recovery = \"rack-tlp\""),
         )
         .help("set recovery = \"rack-tlp\", which has selective acknowledgements and the time of each transmission");
+    }
+}
+
+/// What bbr needs, and what it has in a form that replaces another.
+fn check_bbr(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    if !matches!(tcp.congestion, Congestion::Bbr(_)) {
+        return;
+    }
+    let reasons = [
+        (
+            "recovery",
+            tcp.recovery != Recovery::RackTlp,
+            "bbr needs recovery = \"rack-tlp\"",
+            "it samples the delivery rate of each transmission, of which rack-tlp has the records",
+        ),
+        (
+            "ecn",
+            tcp.ecn != EcnMode::Off,
+            "bbr is modelled without ECN",
+            "set ecn = \"off\": its draft has no reaction in proportion to marks; prague and dctcp have one",
+        ),
+        (
+            "prr",
+            tcp.prr,
+            "bbr has a window for recovery, which prr would replace",
+            "set prr = false",
+        ),
+    ];
+    let unknown: Vec<String> = cx.error_keys();
+    for (key, wrong, message, help) in reasons {
+        let suffix = format!("transport.{key}");
+        if wrong && !unknown.iter().any(|key| key.ends_with(&suffix)) {
+            let place = written(path, &[key, "congestion"], cx);
+            cx.error_at(&place, message).help(help);
+        }
     }
 }
 

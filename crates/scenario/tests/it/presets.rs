@@ -87,7 +87,7 @@ fn linux_counts_all_that_is_acknowledged_in_slow_start() {
 
 /// The window after one ACK of that many segments in slow start.
 fn window_after(tcp: &Tcp, segments: u32) -> Bytes {
-    let mut controller = tcp.controller(1);
+    let mut controller = tcp.controller(1, 1);
     let acked = Bytes::new(u64::from(segments) * 1460);
     let mut cx = Context {
         now: Time::ZERO,
@@ -142,7 +142,7 @@ fn resolved_texts_hold_what_the_preset_sets_and_say_so() {
 fn every_control_has_each_preset() {
     for preset in ["linux", "rfc", "ns-2-2010"] {
         for control in [
-            "new-reno", "reno", "cubic", "dctcp", "d2tcp", "dt-cwa", "prague", "swift",
+            "new-reno", "reno", "cubic", "dctcp", "d2tcp", "dt-cwa", "prague", "swift", "bbr",
         ] {
             tcp(&[
                 ("transport.preset", preset),

@@ -13,7 +13,7 @@ use incastle_congestion::{Algorithm, ControlState, Controller, Echo, Phase};
 use incastle_units::{Ecn, Rate, Span, Time};
 use rand_core::Rng;
 
-use super::config::{Config, EcnMode};
+use super::config::{Config, EcnMode, Recovery};
 use super::handshake::{Handshake, Role};
 use super::io::{AckInfo, Io};
 use super::receiver::{Ack, Arrival, Receiver};
@@ -92,6 +92,10 @@ impl Connection {
     /// The same with a configuration that it shares with others.
     pub fn sharing(config: Arc<Config>, algorithm: Algorithm, role: Role) -> Self {
         assert_eq!(config.check(), Ok(()), "a checked configuration");
+        assert!(
+            !algorithm.samples_rate() || config.recovery == Recovery::RackTlp,
+            "a controller that samples the delivery rate needs RACK-TLP"
+        );
         let mut connection = Self {
             sender: Sender::new(&config),
             receiver: Receiver::new(&config),
@@ -118,6 +122,7 @@ impl Connection {
     /// The application adds `bytes` to be sent; `u64::MAX / 2` and more is unlimited. Panics after
     /// [`Self::close`].
     pub fn write(&mut self, bytes: u64) {
+        (self.sender).check_app_limited(&self.algorithm, &self.config);
         self.sender.stream.write(bytes);
     }
 

@@ -15,6 +15,7 @@ mod limit;
 mod losses;
 mod opening;
 mod rack_tlp;
+mod rate;
 mod reassembly;
 mod receiver;
 mod recovery;

@@ -44,9 +44,14 @@ pub(super) struct RackTlp {
 }
 
 impl RackTlp {
-    pub(super) fn new() -> Self {
+    /// `sampled` where the controller takes samples of the delivery rate.
+    pub(super) fn new(sampled: bool) -> Self {
+        let mut flight = Flight::default();
+        if sampled {
+            flight.sample_rates();
+        }
         Self {
-            flight: Flight::default(),
+            flight,
             rack: Rack::default(),
             probe: TailLossProbe::default(),
             f_rto: FRto::Off,
@@ -170,7 +175,8 @@ fn again(record: &Record) -> Chunk {
 impl Sender {
     /// The next segment that may leave now.
     pub(super) fn poll_by_time(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        let rack = (self.rack).get_or_insert_with(|| Box::new(RackTlp::new()));
+        let sampled = io.algorithm.samples_rate();
+        let rack = (self.rack).get_or_insert_with(|| Box::new(RackTlp::new(sampled)));
         if rack.probe.due {
             return self.poll_probe(io.config);
         }
@@ -292,6 +298,7 @@ impl Sender {
         info: &AckInfo<'_>,
         edge_moved: bool,
     ) -> bool {
+        self.check_app_limited(io.algorithm, io.config);
         let (una, written) = (self.space.una(), self.stream.written());
         let flight_size = self.space.max() - una;
         let advanced = info.ack > una;
@@ -308,6 +315,7 @@ impl Sender {
         let news = self.take_in(io, info, rtt, advanced || edge_moved);
         self.check_spurious(io, &news, advanced);
         let losses = self.detect(io, Some(&news));
+        self.report_losses(io);
         let informs = advanced || news.delivery.octets > 0;
         io.stats.duplicate_acks += u64::from(informs && !advanced);
         if flight_size > 0 && (informs || info.pure || info.echo == Echo::Congestion) {
@@ -323,6 +331,7 @@ impl Sender {
             };
             self.report_ack(io, progress);
         }
+        self.report_rate(io);
         if news.repaired {
             // RFC 8985, section 7.4.2: the controller reacts to the loss that a probe repaired.
             let event = CongestionEvent::Loss {
@@ -548,7 +557,9 @@ impl Sender {
 
     /// The reordering timer fired: RACK_detect_loss_and_arm_timer.
     pub(super) fn on_reordering_timeout(&mut self, io: &mut Io<'_>) {
-        if let Some(cause) = self.detect(io, None).reaction {
+        let losses = self.detect(io, None);
+        self.report_losses(io);
+        if let Some(cause) = losses.reaction {
             // As Linux: as if one segment had been delivered, since no acknowledgement releases the fast
             // retransmit. Within a recovery RFC 9937, section 6.2, counts at acknowledgements alone.
             let delivered = u64::from(io.config.mss);
@@ -570,7 +581,7 @@ impl Sender {
 
     /// The retransmission timer has fired and runs again. `before` is the controller's state before that,
     /// outside of a recovery.
-    pub(super) fn on_timeout_by_time(&mut self, io: &Io<'_>, before: Option<ControlState>) {
+    pub(super) fn on_timeout_by_time(&mut self, io: &mut Io<'_>, before: Option<ControlState>) {
         let (srtt, una) = (self.timer.rto().smoothed(), self.space.una());
         let Some(rack) = &mut self.rack else {
             return;
@@ -586,5 +597,6 @@ impl Sender {
         rack.rto_at = self.timer.at();
         rack.progress_at = io.now;
         self.choose_timer();
+        self.report_losses(io);
     }
 }

@@ -357,6 +357,7 @@ impl Sender {
             }
         }
         if io.algorithm.uses_on_sent() {
+            self.check_cwnd_limited(io);
             let mut cx = self.context(io.now, io.rng);
             io.algorithm.on_sent(&mut cx, size);
         }
@@ -519,6 +520,7 @@ impl Sender {
             self.timer.stop();
             return;
         }
+        self.check_app_limited(io.algorithm, io.config);
         match self.timer.purpose() {
             Purpose::Retransmission => self.on_retransmission_timeout(io),
             Purpose::Reordering => self.on_reordering_timeout(io),

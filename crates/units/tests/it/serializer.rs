@@ -69,3 +69,16 @@ proptest! {
         prop_assert_eq!(u128::from(whole.as_ps()), exact);
     }
 }
+
+#[test]
+fn a_rate_is_that_of_bytes_in_a_span_and_back() {
+    // 1500 bytes in 3 us are 4 Gbit/s; in a picosecond they are more than the largest rate.
+    let rate = Rate::of(Bytes::new(1500), Span::from_us(3));
+    assert_eq!(rate, Rate::from_bits_per_second(4_000_000_000));
+    assert_eq!(rate.bytes_in(Span::from_us(3)), Bytes::new(1500));
+    // 1 bit/s for 15 s are 1 7/8 bytes.
+    let slow = Rate::from_bits_per_second(1);
+    assert_eq!(slow.bytes_in(Span::from_secs(15)), Bytes::new(1));
+    let most = Rate::of(Bytes::new(u64::MAX), Span::from_ps(1));
+    assert_eq!(most.bits_per_second(), u64::MAX);
+}

@@ -3,6 +3,7 @@
 //! retransmission, "lost" and "CE" are what the wire did to it.
 
 mod acknowledgements;
+mod bbr;
 mod config;
 mod connections;
 mod controller;
