@@ -73,7 +73,7 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
         initial_alpha: pick(&[1.0, 0.0], variant, 3),
     };
     if (SWIFT..PRAGUE).contains(&which) {
-        return swift(variant);
+        return modern(which, variant);
     }
     if which >= PRAGUE {
         return Algorithm::from(Prague::new(PragueConfig {
@@ -83,9 +83,6 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
             rtt_target: pick(&[Span::from_ms(25), Span::ZERO], variant, 5),
             rtt_transition: pick(&[4, 0], variant, 7),
         }));
-    }
-    if which >= BBR {
-        return Algorithm::from(Bbr::new(bbr(variant)));
     }
     match which % 8 {
         0 => Algorithm::NewReno(NewReno::new(window)),
@@ -136,11 +133,18 @@ fn swift(variant: u8) -> Algorithm {
     }))
 }
 
-fn bbr(variant: u8) -> BbrConfig {
-    BbrConfig {
+fn modern(which: u8, variant: u8) -> Algorithm {
+    if which < BBR {
+        return swift(variant);
+    }
+    bbr(variant)
+}
+
+fn bbr(variant: u8) -> Algorithm {
+    Algorithm::from(Bbr::new(BbrConfig {
         send_quantum: Bytes::new(MSS.count() * pick(&[2, 64], variant, 0)),
         ..BbrConfig::new(MSS)
-    }
+    }))
 }
 
 fn dcudp(variant: u8) -> DcudpConfig {

@@ -88,6 +88,15 @@ pub struct Flight {
 }
 
 impl Flight {
+    /// Nothing is outstanding; `sampled` where the delivery rate is to be sampled.
+    pub fn new(sampled: bool) -> Self {
+        let mut flight = Self::default();
+        if sampled {
+            flight.sample_rates();
+        }
+        flight
+    }
+
     /// Samples the delivery rate from here on; nothing may be outstanding.
     pub fn sample_rates(&mut self) {
         assert!(self.is_empty(), "samples begin before the first segment");

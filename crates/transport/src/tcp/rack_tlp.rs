@@ -46,12 +46,8 @@ pub(super) struct RackTlp {
 impl RackTlp {
     /// `sampled` where the controller takes samples of the delivery rate.
     pub(super) fn new(sampled: bool) -> Self {
-        let mut flight = Flight::default();
-        if sampled {
-            flight.sample_rates();
-        }
         Self {
-            flight,
+            flight: Flight::new(sampled),
             rack: Rack::default(),
             probe: TailLossProbe::default(),
             f_rto: FRto::Off,
