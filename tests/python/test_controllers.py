@@ -37,6 +37,7 @@ LOSSY = {
     "switch.queue.kind": "drop-tail",
     "switch.buffer": "20 packets",
     "transport.recovery": "new-reno",
+    "transport.abc_limit": 2,
     "transport.min_rto": "2 ms",
     "run.duration": "100 ms",
 }

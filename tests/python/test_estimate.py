@@ -40,6 +40,7 @@ delay = "1 us"
 queue = { kind = "threshold", marking_threshold = "65 packets" }
 [transport]
 congestion = "dctcp"
+min_rto = "200 ms"
 [flows.web]
 workload = "poisson"
 sizes = "hadoop"

@@ -25,6 +25,8 @@ duration = "10 ms"
 topology = "star"
 senders = 1
 rate = "1 Gbit/s"
+[transport]
+min_rto = "200 ms"
 [flows.one]
 workload = "bulk"
 from = "senders"

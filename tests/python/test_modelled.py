@@ -44,8 +44,8 @@ def test_a_declaration_has_files_and_sections(script: dict[str, Any]) -> None:
 
 
 def test_a_model_without_evidence_is_an_error(script: dict[str, Any]) -> None:
-    with pytest.raises(SystemExit, match="swift of algorithms: no page of docs/models/ declares"):
-        script["row"]("algorithms", "swift", "")
+    with pytest.raises(SystemExit, match="vegas of algorithms: no page of docs/models/ declares"):
+        script["row"]("algorithms", "vegas", "")
 
 
 def test_the_models_of_a_scenario(script: dict[str, Any]) -> None:
