@@ -35,15 +35,19 @@ def names(scenario: ic.Scenario, listed: str, key: str) -> list[str]:
     return found
 
 
+def ms(seconds: float) -> str:
+    """Write milliseconds with three digits, without an exponent."""
+    return f"{float(f'{1e3 * seconds:.3g}'):g}"
+
+
 def fct(row: dict[str, Any]) -> str:
     """Write the 99th percentile of FCTs, or the bounds that unfinished transfers leave."""
     low, high = row["completion_p99_low_s"], row["completion_p99_high_s"]
     if low is None:
         return "-"
     if high is None or high == float("inf"):
-        return f"≥ {1e3 * low:.3g} ms"
-    same = f"{1e3 * low:.3g}" == f"{1e3 * high:.3g}"
-    return f"{1e3 * low:.3g} ms" if same else f"{1e3 * low:.3g} to {1e3 * high:.3g} ms"
+        return f"≥ {ms(low)} ms"
+    return f"{ms(low)} ms" if ms(low) == ms(high) else f"{ms(low)} to {ms(high)} ms"
 
 
 def main() -> None:
