@@ -91,7 +91,7 @@ class Memory:
 
 
 # Lists double as they grow: with counts of a ratio of four they are equally full, and what the
-# allocator leaves free is small beside the difference.
+# allocator leaves free is small against the difference.
 FLOW = Memory("a flow", 2_000, flows, (80_000, 320_000))
 PACKET = Memory("a packet in flight", 64, packets, (20_000, 260_000))
 

@@ -152,7 +152,7 @@ fn an_incast_has_timeouts_where_one_segment_of_each_flow_overflows_the_buffer() 
 /// The target grows by the switches of each path: three between two leaves.
 #[test]
 fn the_target_has_the_hops_of_the_path() {
-    // Two senders to the first host: beside it, or under the other leaf.
+    // Two senders to the first host: on its own leaf, or on the other one.
     let text = |from: &str| {
         format!(
             "{}[measure]\nwindow = {{ every = \"100 us\" }}\n[flows.one]\nworkload = \"bulk\"\n\

@@ -212,7 +212,7 @@ fn check_rack(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
     }
 }
 
-/// What bbr needs, and what it has in a form that replaces another.
+/// Reports the keys that bbr refuses.
 fn check_bbr(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
     if !matches!(tcp.congestion, Congestion::Bbr(_)) {
         return;
