@@ -4,6 +4,7 @@
 use incastle_transport::tcp::{Batch, Config, Recovery};
 use incastle_units::Ecn;
 
+use super::script::{script, write};
 use super::wire::{Fate, Receiver, Wire, assert_trace, config, data, ms};
 
 fn delayed() -> Config {
@@ -28,18 +29,13 @@ fn every_second_segment_is_acknowledged() {
 
 #[test]
 fn the_timer_acknowledges_a_single_segment() {
-    let mut wire = Wire::symmetric(&delayed(), |_| Fate::Pass);
-    wire.endpoints[0].write(3000);
-    wire.run(ms(100));
     // Two segments are acknowledged together, the third after 40 ms.
-    assert_trace(
-        &wire.trace,
-        "0 A 0+1000
-         0 A 1000+1000
-         0 A 2000+1000
+    script(
+        "0 A 0..=2000+1000
          10 B ack 2000
          50 B ack 3000",
-    );
+    )
+    .play(&delayed(), write(3000, 100));
 }
 
 #[test]

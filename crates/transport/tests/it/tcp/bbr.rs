@@ -40,14 +40,8 @@ fn the_first_round_trip_sets_the_rate() {
     wire.run(ms(42));
     assert_trace(
         &wire.trace,
-        "0 A 0+1000
-         0 A 1000+1000
-         0 A 2000+1000
-         0 A 3000+1000
-         10 B ack 1000
-         10 B ack 2000
-         10 B ack 3000
-         10 B ack 4000
+        "0 A 0..=3000+1000
+         10 B ack 1000..=4000
          20 A 4000+1000
          21 A 5000+1000
          23 A 6000+1000

@@ -3,6 +3,7 @@
 use incastle_transport::tcp::{Batch, Config, Connection, EcnMode, Event, Flags, Role};
 use incastle_units::Ecn;
 
+use super::script::script;
 use super::wire::{Fate, MSS, Receiver, Wire, assert_trace, config, data, ms, new_reno};
 
 fn with_handshake() -> Config {
@@ -10,6 +11,12 @@ fn with_handshake() -> Config {
         handshake: true,
         ..config()
     }
+}
+
+/// A opens, and nothing is written.
+fn opened(wire: &mut Wire) {
+    wire.endpoints[0].open(ms(0));
+    wire.run(ms(5000));
 }
 
 #[test]
@@ -48,40 +55,21 @@ fn handshake_without_data_ends_with_an_ack() {
 
 #[test]
 fn a_lost_syn_is_sent_again_with_back_off() {
-    let mut left = 2;
-    let mut wire = Wire::symmetric(&with_handshake(), move |packet| {
-        if packet.has(Flags::SYN) && left > 0 {
-            left -= 1;
-            return Fate::Drop;
-        }
-        Fate::Pass
-    });
-    wire.endpoints[0].open(ms(0));
-    wire.run(ms(5000));
     // initial_rto is 1 s, then 2 s.
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A SYN lost
          1000 A SYN again lost
          3000 A SYN again
          3010 B SYN ack 0
          3020 A ack 0",
-    );
+    )
+    .play(&with_handshake(), opened);
 }
 
 #[test]
 fn a_lost_syn_ack_is_sent_again() {
-    let mut lost = false;
-    let mut wire = Wire::symmetric(&with_handshake(), move |packet| {
-        let drop = packet.from == 1 && !lost;
-        lost |= drop;
-        if drop { Fate::Drop } else { Fate::Pass }
-    });
-    wire.endpoints[0].open(ms(0));
-    wire.run(ms(5000));
     // A's timer fires first, at 1000; its SYN makes B respond immediately.
-    assert_trace(
-        &wire.trace,
+    let wire = script(
         "0 A SYN
          10 B SYN ack 0 lost
          1000 A SYN again
@@ -89,28 +77,21 @@ fn a_lost_syn_ack_is_sent_again() {
          1010 B SYN ack 0 again
          1020 A ack 0
          1020 A ack 0",
-    );
+    )
+    .play(&with_handshake(), opened);
     assert!(wire.endpoints[1].is_established());
 }
 
 #[test]
 fn a_lost_last_ack_of_the_handshake_is_repaired_by_the_syn_ack() {
-    let mut lost = false;
-    let mut wire = Wire::symmetric(&with_handshake(), move |packet| {
-        let drop = packet.from == 0 && packet.has(Flags::ACK) && !lost;
-        lost |= drop;
-        if drop { Fate::Drop } else { Fate::Pass }
-    });
-    wire.endpoints[0].open(ms(0));
-    wire.run(ms(5000));
-    assert_trace(
-        &wire.trace,
+    let wire = script(
         "0 A SYN
          10 B SYN ack 0
          20 A ack 0 lost
          1010 B SYN ack 0 again
          1020 A ack 0",
-    );
+    )
+    .play(&with_handshake(), opened);
     assert!(wire.endpoints[1].is_established());
 }
 
@@ -182,45 +163,35 @@ fn simultaneous_close() {
 
 #[test]
 fn a_lost_fin_is_sent_again() {
-    let mut lost = false;
-    let mut wire = Wire::symmetric(&config(), move |packet| {
-        let drop = packet.has(Flags::FIN) && !lost;
-        lost |= drop;
-        if drop { Fate::Drop } else { Fate::Pass }
-    });
-    wire.endpoints[0].write(1000);
-    wire.run(ms(50));
-    wire.endpoints[0].close();
-    wire.run(ms(2000));
     // One sample of 20 ms: RTO = max(200, 20 + 4 * 10) = 200 ms.
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000
          10 B ack 1000
          50 A 1000+0 FIN ack 0 lost
          250 A 1000+0 FIN ack 0 again
          260 B ack 1001",
-    );
+    )
+    .play(&config(), |wire| {
+        wire.endpoints[0].write(1000);
+        wire.run(ms(50));
+        wire.endpoints[0].close();
+        wire.run(ms(2000));
+    });
 }
 
 #[test]
 fn a_repeated_fin_is_acknowledged_again() {
-    let mut lost = false;
-    let mut wire = Wire::symmetric(&config(), move |packet| {
-        let drop = packet.from == 1 && !lost;
-        lost |= drop;
-        if drop { Fate::Drop } else { Fate::Pass }
-    });
-    wire.endpoints[0].write(1000);
-    wire.endpoints[0].close();
-    wire.run(ms(3000));
-    assert_trace(
-        &wire.trace,
+    let wire = script(
         "0 A 0+1000 FIN
          10 B ack 1001 lost
          1000 A 0+1000 FIN again
          1010 B ack 1001",
-    );
+    )
+    .play(&config(), |wire| {
+        wire.endpoints[0].write(1000);
+        wire.endpoints[0].close();
+        wire.run(ms(3000));
+    });
     assert_eq!(wire.endpoints[1].delivered(), 1000);
 }
 
@@ -248,23 +219,17 @@ fn nothing_beyond_a_received_fin_is_processed() {
 
 #[test]
 fn a_fin_that_overtakes_data_waits_for_them() {
-    let mut wire = Wire::symmetric(&config(), |packet| {
-        if packet.is_first(0) {
-            Fate::Delay(incastle_units::Span::from_ms(5))
-        } else {
-            Fate::Pass
-        }
-    });
-    wire.endpoints[0].write(2000);
-    wire.endpoints[0].close();
-    wire.run(ms(100));
-    assert_trace(
-        &wire.trace,
-        "0 A 0+1000
+    script(
+        "0 A 0+1000 late 5
          0 A 1000+1000 FIN
          10 B ack 0
          15 B ack 2001",
-    );
+    )
+    .play(&config(), |wire| {
+        wire.endpoints[0].write(2000);
+        wire.endpoints[0].close();
+        wire.run(ms(100));
+    });
 }
 
 #[test]

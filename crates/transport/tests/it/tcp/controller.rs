@@ -9,7 +9,7 @@ use incastle_congestion::{
 use incastle_transport::tcp::{Config, Connection, EcnMode, Recovery, Role};
 use incastle_units::{Bytes, Span};
 
-use super::wire::{Fate, Packet, Wire, config, ms, new_reno};
+use super::wire::{Fate, Packet, Wire, assert_trace, config, lose, ms, new_reno, outage};
 
 /// A controller with a fixed window that writes down each call.
 struct Spy {
@@ -72,20 +72,17 @@ fn spied(
     (Wire::new(endpoints, judge), heard)
 }
 
-fn lose(seqs: &'static [u64]) -> impl FnMut(&Packet) -> Fate {
-    |packet| {
-        if seqs.iter().any(|seq| packet.is_first(*seq)) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    }
-}
-
 #[track_caller]
 fn assert_calls(heard: &Receiver<String>, expected: &str) {
     let got: Vec<String> = heard.try_iter().collect();
-    crate::tcp::wire::assert_trace(&got, expected);
+    assert_trace(&got, expected);
+}
+
+/// Compares the calls with this word.
+#[track_caller]
+fn assert_some_calls(heard: &Receiver<String>, word: &str, expected: &str) {
+    let got = heard.try_iter().filter(|call| call.contains(word));
+    assert_trace(&got.collect::<Vec<_>>(), expected);
 }
 
 #[test]
@@ -158,12 +155,9 @@ fn limited_transmit_of_an_earlier_reordering_counts_like_other_data() {
     wire.endpoints[0].write(20_000);
     wire.run(ms(70));
     // 3000 and 4000 left beyond the window; at the loss of 3000 only 6000 and 7000 do not count.
-    let calls: Vec<String> = heard
-        .try_iter()
-        .filter(|call| call.contains("Loss"))
-        .collect();
-    crate::tcp::wire::assert_trace(
-        &calls,
+    assert_some_calls(
+        &heard,
+        "Loss",
         "60 Loss { count: 1, largest: 3000 }: una 3000 nxt 8000 flight 3000",
     );
 }
@@ -178,34 +172,21 @@ fn sack_names_how_many_are_lost() {
     let (mut wire, heard) = spied(&config, 8, lose(&[0, 1000, 3000]));
     wire.endpoints[0].write(8000);
     wire.run(ms(25));
-    let calls: Vec<String> = heard
-        .try_iter()
-        .filter(|call| call.contains("Loss"))
-        .collect();
-    crate::tcp::wire::assert_trace(
-        &calls,
+    assert_some_calls(
+        &heard,
+        "Loss",
         "20 Loss { count: 2, largest: 1000 }: una 0 nxt 8000 flight 8000",
     );
 }
 
 #[test]
 fn timeouts_count_up_until_something_is_acknowledged() {
-    let outage = |packet: &Packet| {
-        if packet.from == 0 && packet.at < ms(3000) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    };
-    let (mut wire, heard) = spied(&config(), 4, outage);
+    let (mut wire, heard) = spied(&config(), 4, outage(0, 3000));
     wire.endpoints[0].write(4000);
     wire.run(ms(3100));
-    let calls: Vec<String> = heard
-        .try_iter()
-        .filter(|call| call.contains("Timeout {"))
-        .collect();
-    crate::tcp::wire::assert_trace(
-        &calls,
+    assert_some_calls(
+        &heard,
+        "Timeout {",
         "1000 Timeout { backoff: 0 }: una 0 nxt 4000 flight 4000
          3000 Timeout { backoff: 1 }: una 0 nxt 4000 flight 4000",
     );

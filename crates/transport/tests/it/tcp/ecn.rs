@@ -4,7 +4,8 @@ use incastle_congestion::{Algorithm, Dctcp, DctcpConfig};
 use incastle_transport::tcp::{Batch, CeChange, Config, Connection, EcnMode, Flags, Role};
 use incastle_units::{Bytes, Ecn};
 
-use super::wire::{Fate, MSS, Packet, Receiver, Wire, assert_trace, config, data, ms};
+use super::script::{script, write};
+use super::wire::{Fate, MSS, Packet, Receiver, Wire, assert_trace, config, data, lose, ms};
 
 fn classic() -> Config {
     Config {
@@ -34,23 +35,17 @@ fn marks(seqs: &'static [u64]) -> impl FnMut(&Packet) -> Fate {
 
 #[test]
 fn ece_until_cwr() {
-    let mut wire = Wire::symmetric(&classic(), marks(&[1000]));
-    wire.endpoints[0].write(12_000);
-    wire.run(ms(100));
     // Window 4: the ACK without ECE grows it to 5 (flight 3 + 1 acknowledged: two new segments).
     // The first ECE halves the 5 in flight: ssthresh and window 2500, so that nothing leaves until
     // 2 are outstanding or fewer. ECE stays on until the segment with CWR arrives. Then two ACKs
     // grow the window by 1000 x 1000 / 2500 = 400 and by 344, to 3244: three segments.
-    assert_trace(
-        &wire.trace,
+    let wire = script(
         "0 A 0+1000
          0 A 1000+1000 CE
          0 A 2000+1000
          0 A 3000+1000
          10 B ack 1000
-         10 B ECE ack 2000
-         10 B ECE ack 3000
-         10 B ECE ack 4000
+         10 B ECE ack 2000..=4000
          20 A 4000+1000
          20 A 5000+1000
          30 B ECE ack 5000
@@ -59,15 +54,12 @@ fn ece_until_cwr() {
          40 A 7000+1000
          50 B ack 7000
          50 B ack 8000
-         60 A 8000+1000
-         60 A 9000+1000
-         60 A 10000+1000
-         70 B ack 9000
-         70 B ack 10000
-         70 B ack 11000
+         60 A 8000..=10000+1000
+         70 B ack 9000..=11000
          80 A 11000+1000
          90 B ack 12000",
-    );
+    )
+    .play(&classic(), write(12_000, 100));
     assert_eq!(wire.endpoints[0].stats().ecn_reductions, 1);
     assert_eq!(wire.endpoints[0].stats().ece_received, 5);
     assert_eq!(wire.endpoints[1].stats().ce_received, 1);
@@ -247,13 +239,7 @@ fn dctcp_halves_on_loss() {
         initial_window: Bytes::new(10_000),
         ..dctcp(CeChange::Linux)
     };
-    let mut wire = dctcp_wire(&config, |packet| {
-        if packet.is_first(0) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    });
+    let mut wire = dctcp_wire(&config, lose(&[0]));
     wire.endpoints[0].write(1 << 20);
     wire.run(ms(20));
     // Ten in flight (and two of limited transmit, which do not count): half is five, whatever
@@ -266,20 +252,13 @@ fn dctcp_halves_on_loss() {
 
 #[test]
 fn control_packets_are_ecn_capable_only_if_so_configured() {
-    let judge = |packet: &Packet| {
-        if packet.is_first(1000) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    };
     for ect_on_control in [false, true] {
         let config = Config {
             ect_on_control,
             handshake: true,
             ..classic()
         };
-        let mut wire = Wire::symmetric(&config, judge);
+        let mut wire = Wire::symmetric(&config, lose(&[1000]));
         wire.endpoints[0].open(ms(0));
         wire.endpoints[0].write(8000);
         wire.run(ms(2000));

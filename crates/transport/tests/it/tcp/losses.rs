@@ -1,57 +1,25 @@
 //! Loss recovery by duplicate ACKs: fast retransmit, limited transmit, Reno, NewReno, SACK.
 
 use incastle_transport::tcp::{Config, Recovery};
-use incastle_units::{Bytes, Span};
 
-use super::wire::{Fate, Packet, Wire, assert_trace, config, ms};
-
-/// A window of `segments` at the start.
-fn window(segments: u64, recovery: Recovery) -> Config {
-    Config {
-        recovery,
-        limited_transmit: false,
-        initial_window: Bytes::new(1000 * segments),
-        ..config()
-    }
-}
-
-/// Loses the segments that begin at these offsets, when they are sent first.
-fn lose(seqs: &'static [u64]) -> impl FnMut(&Packet) -> Fate {
-    |packet| {
-        if seqs.iter().any(|seq| packet.is_first(*seq)) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    }
-}
+use super::script::{script, write};
+use super::wire::{Wire, assert_trace, lose, ms, window};
 
 #[test]
 fn fast_retransmit_on_the_third_duplicate() {
-    let mut wire = Wire::symmetric(&window(4, Recovery::NewReno), lose(&[0]));
-    wire.endpoints[0].write(4000);
-    wire.run(ms(100));
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000 lost
-         0 A 1000+1000
-         0 A 2000+1000
-         0 A 3000+1000
-         10 B ack 0
-         10 B ack 0
-         10 B ack 0
+         0 A 1000..=3000+1000
+         3 x 10 B ack 0
          20 A 0+1000 again
          30 B ack 4000",
-    );
+    )
+    .play(&window(4, Recovery::NewReno), write(4000, 100));
 }
 
 #[test]
 fn two_duplicates_are_not_enough() {
-    let mut wire = Wire::symmetric(&window(3, Recovery::NewReno), lose(&[0]));
-    wire.endpoints[0].write(3000);
-    wire.run(ms(1100));
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000 lost
          0 A 1000+1000
          0 A 2000+1000
@@ -59,52 +27,32 @@ fn two_duplicates_are_not_enough() {
          10 B ack 0
          1000 A 0+1000 again
          1010 B ack 3000",
-    );
+    )
+    .play(&window(3, Recovery::NewReno), write(3000, 1100));
 }
 
 #[test]
 fn reordering_by_two_is_no_loss() {
-    let mut wire = Wire::symmetric(&window(4, Recovery::NewReno), |packet| {
-        if packet.is_first(0) {
-            Fate::Delay(Span::from_ms(1))
-        } else {
-            Fate::Pass
-        }
-    });
-    wire.endpoints[0].write(3000);
-    wire.run(ms(1100));
-    assert_trace(
-        &wire.trace,
-        "0 A 0+1000
+    script(
+        "0 A 0+1000 late 1
          0 A 1000+1000
          0 A 2000+1000
          10 B ack 0
          10 B ack 0
          11 B ack 3000",
-    );
+    )
+    .play(&window(4, Recovery::NewReno), write(3000, 1100));
 }
 
 #[test]
 fn new_reno_partial_acks() {
-    let mut wire = Wire::symmetric(&window(8, Recovery::NewReno), lose(&[1000, 3000]));
-    wire.endpoints[0].write(20_000);
-    wire.run(ms(100));
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000
          0 A 1000+1000 lost
          0 A 2000+1000
          0 A 3000+1000 lost
-         0 A 4000+1000
-         0 A 5000+1000
-         0 A 6000+1000
-         0 A 7000+1000
-         10 B ack 1000
-         10 B ack 1000
-         10 B ack 1000
-         10 B ack 1000
-         10 B ack 1000
-         10 B ack 1000
+         0 A 4000..=7000+1000
+         6 x 10 B ack 1000
          20 A 8000+1000
          20 A 9000+1000
          20 A 1000+1000 again
@@ -119,44 +67,23 @@ fn new_reno_partial_acks() {
          50 B ack 3000
          50 B ack 12000
          50 B ack 13000
-         60 A 13000+1000
-         60 A 14000+1000
-         60 A 15000+1000
-         60 A 16000+1000
-         70 B ack 14000
-         70 B ack 15000
-         70 B ack 16000
-         70 B ack 17000
-         80 A 17000+1000
-         80 A 18000+1000
-         80 A 19000+1000
-         90 B ack 18000
-         90 B ack 19000
-         90 B ack 20000",
-    );
+         60 A 13000..=16000+1000
+         70 B ack 14000..=17000
+         80 A 17000..=19000+1000
+         90 B ack 18000..=20000",
+    )
+    .play(&window(8, Recovery::NewReno), write(20_000, 100));
 }
 
 #[test]
 fn reno_ends_recovery_at_the_first_new_ack() {
-    let mut wire = Wire::symmetric(&window(8, Recovery::Reno), lose(&[1000, 3000]));
-    wire.endpoints[0].write(20_000);
-    wire.run(ms(100));
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000
          0 A 1000+1000 lost
          0 A 2000+1000
          0 A 3000+1000 lost
-         0 A 4000+1000
-         0 A 5000+1000
-         0 A 6000+1000
-         0 A 7000+1000
-         10 B ack 1000
-         10 B ack 1000
-         10 B ack 1000
-         10 B ack 1000
-         10 B ack 1000
-         10 B ack 1000
+         0 A 4000..=7000+1000
+         6 x 10 B ack 1000
          20 A 8000+1000
          20 A 9000+1000
          20 A 1000+1000 again
@@ -167,7 +94,8 @@ fn reno_ends_recovery_at_the_first_new_ack() {
          40 A 11000+1000
          50 B ack 3000
          50 B ack 3000",
-    );
+    )
+    .play(&window(8, Recovery::Reno), write(20_000, 100));
 }
 
 #[test]
@@ -188,28 +116,18 @@ fn reno_halves_again_for_a_second_loss_of_the_window() {
 
 #[test]
 fn sack_recovers_several_holes_in_one_round_trip() {
-    let mut wire = Wire::symmetric(&window(10, Recovery::Sack), lose(&[1000, 3000, 5000]));
-    wire.endpoints[0].write(20_000);
-    wire.run(ms(100));
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000
          0 A 1000+1000 lost
          0 A 2000+1000
          0 A 3000+1000 lost
          0 A 4000+1000
          0 A 5000+1000 lost
-         0 A 6000+1000
-         0 A 7000+1000
-         0 A 8000+1000
-         0 A 9000+1000
+         0 A 6000..=9000+1000
          10 B ack 1000
          10 B ack 1000 sack 2000-3000
          10 B ack 1000 sack 4000-5000 sack 2000-3000
-         10 B ack 1000 sack 6000-7000 sack 4000-5000 sack 2000-3000
-         10 B ack 1000 sack 6000-8000 sack 4000-5000 sack 2000-3000
-         10 B ack 1000 sack 6000-9000 sack 4000-5000 sack 2000-3000
-         10 B ack 1000 sack 6000-10000 sack 4000-5000 sack 2000-3000
+         10 B ack 1000 sack 6000-7000..=10000 sack 4000-5000 sack 2000-3000
          20 A 10000+1000
          20 A 11000+1000
          20 A 1000+1000 again
@@ -220,55 +138,29 @@ fn sack_recovers_several_holes_in_one_round_trip() {
          30 B ack 3000 sack 6000-12000 sack 4000-5000
          30 B ack 5000 sack 6000-12000
          30 B ack 12000
-         40 A 12000+1000
-         40 A 13000+1000
-         40 A 14000+1000
-         40 A 15000+1000
-         40 A 16000+1000
-         50 B ack 13000
-         50 B ack 14000
-         50 B ack 15000
-         50 B ack 16000
-         50 B ack 17000
-         60 A 17000+1000
-         60 A 18000+1000
-         60 A 19000+1000
-         70 B ack 18000
-         70 B ack 19000
-         70 B ack 20000",
-    );
+         40 A 12000..=16000+1000
+         50 B ack 13000..=17000
+         60 A 17000..=19000+1000
+         70 B ack 18000..=20000",
+    )
+    .play(&window(10, Recovery::Sack), write(20_000, 100));
 }
 
 #[test]
 fn sack_rescues_the_tail() {
-    let mut wire = Wire::symmetric(&window(10, Recovery::Sack), lose(&[1000, 9000]));
-    wire.endpoints[0].write(10_000);
-    wire.run(ms(100));
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000
          0 A 1000+1000 lost
-         0 A 2000+1000
-         0 A 3000+1000
-         0 A 4000+1000
-         0 A 5000+1000
-         0 A 6000+1000
-         0 A 7000+1000
-         0 A 8000+1000
+         0 A 2000..=8000+1000
          0 A 9000+1000 lost
          10 B ack 1000
-         10 B ack 1000 sack 2000-3000
-         10 B ack 1000 sack 2000-4000
-         10 B ack 1000 sack 2000-5000
-         10 B ack 1000 sack 2000-6000
-         10 B ack 1000 sack 2000-7000
-         10 B ack 1000 sack 2000-8000
-         10 B ack 1000 sack 2000-9000
+         10 B ack 1000 sack 2000-3000..=9000
          20 A 1000+1000 again
          30 B ack 9000
          40 A 9000+1000 again
          50 B ack 10000",
-    );
+    )
+    .play(&window(10, Recovery::Sack), write(10_000, 100));
 }
 
 #[test]
@@ -277,11 +169,7 @@ fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
         limited_transmit: true,
         ..window(3, Recovery::NewReno)
     };
-    let mut wire = Wire::symmetric(&config, lose(&[0]));
-    wire.endpoints[0].write(6000);
-    wire.run(ms(100));
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000 lost
          0 A 1000+1000
          0 A 2000+1000
@@ -295,7 +183,8 @@ fn limited_transmit_sends_new_data_on_the_first_two_duplicates() {
          40 A 5000+1000
          50 B ack 5000
          50 B ack 6000",
-    );
+    )
+    .play(&config, write(6000, 100));
 }
 
 /// Twelve segments, of which the second is lost, recovered without new data. Then six more, of which
@@ -324,14 +213,8 @@ fn a_loss_right_after_recovery_is_detected_by_the_timestamp() {
     assert_trace(
         &wire.trace,
         "50 A 12000+1000 lost
-         50 A 13000+1000
-         50 A 14000+1000
-         50 A 15000+1000
-         50 A 16000+1000
-         60 B ack 12000
-         60 B ack 12000
-         60 B ack 12000
-         60 B ack 12000
+         50 A 13000..=16000+1000
+         4 x 60 B ack 12000
          70 A 12000+1000 again
          70 A 17000+1000
          80 B ack 17000
@@ -348,63 +231,28 @@ fn a_loss_right_after_recovery_needs_the_timer_without_timestamps() {
 
 #[test]
 fn a_lost_retransmission_waits_for_the_timer() {
-    let mut seen = 0;
-    let mut wire = Wire::symmetric(&window(8, Recovery::Sack), move |packet| {
-        let target = packet.from == 0 && packet.seq() == 1000 && packet.sent.segment.payload > 0;
-        seen += u32::from(target);
-        if target && seen <= 2 {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    });
-    wire.endpoints[0].write(8000);
-    wire.run(ms(1000));
-    assert_eq!(wire.endpoints[0].stats().timeouts, 1);
-    assert_trace(
-        &wire.trace,
+    let wire = script(
         "0 A 0+1000
          0 A 1000+1000 lost
-         0 A 2000+1000
-         0 A 3000+1000
-         0 A 4000+1000
-         0 A 5000+1000
-         0 A 6000+1000
-         0 A 7000+1000
+         0 A 2000..=7000+1000
          10 B ack 1000
-         10 B ack 1000 sack 2000-3000
-         10 B ack 1000 sack 2000-4000
-         10 B ack 1000 sack 2000-5000
-         10 B ack 1000 sack 2000-6000
-         10 B ack 1000 sack 2000-7000
-         10 B ack 1000 sack 2000-8000
+         10 B ack 1000 sack 2000-3000..=8000
          20 A 1000+1000 again lost
          220 A 1000+1000 again
          230 B ack 8000",
-    );
+    )
+    .play(&window(8, Recovery::Sack), write(8000, 1000));
+    assert_eq!(wire.endpoints[0].stats().timeouts, 1);
 }
 
 #[test]
 fn late_acks_are_harmless() {
-    let mut wire = Wire::symmetric(&window(4, Recovery::Sack), |packet| {
-        let early = packet.from == 1 && packet.sent.segment.ack < crate::tcp::wire::FIRST + 3000;
-        if early {
-            Fate::Delay(Span::from_ms(5))
-        } else {
-            Fate::Pass
-        }
-    });
-    wire.endpoints[0].write(4000);
-    wire.run(ms(1000));
-    assert_trace(
-        &wire.trace,
-        "0 A 0+1000
-         0 A 1000+1000
-         0 A 2000+1000
-         0 A 3000+1000
-         10 B ack 1000
-         10 B ack 2000
+    script(
+        "0 A 0..=3000+1000
+         10 B ack 1000 late 5
+         10 B ack 2000 late 5
          10 B ack 3000
          10 B ack 4000",
-    );
+    )
+    .play(&window(4, Recovery::Sack), write(4000, 1000));
 }

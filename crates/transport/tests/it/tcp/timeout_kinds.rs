@@ -3,19 +3,11 @@
 use incastle_transport::tcp::{
     Config, Connection, Flags, Recovery, Role, RtoConfig, TimeoutKind, TimeoutReport,
 };
-use incastle_units::{Bytes, Span};
+use incastle_units::Span;
 
-use super::wire::{Fate, Packet, SplitMix, Timeout, Wire, ack, clear, config, ms, new_reno};
-
-/// A window of `segments` at the start, no limited transmit.
-fn window(segments: u64, recovery: Recovery) -> Config {
-    Config {
-        recovery,
-        limited_transmit: false,
-        initial_window: Bytes::new(1000 * segments),
-        ..config()
-    }
-}
+use super::wire::{
+    Fate, Packet, SplitMix, Timeout, Wire, ack, clear, config, lose, ms, new_reno, window,
+};
 
 /// A's timeouts after one write of `bytes`, on a wire that loses `lost`.
 fn timeouts(
@@ -139,13 +131,7 @@ fn duplicates_that_are_disregarded() {
         timestamps: false,
         ..window(12, Recovery::NewReno)
     };
-    let mut wire = Wire::symmetric(&config, |packet| {
-        if packet.is_first(1000) || packet.is_first(12_000) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    });
+    let mut wire = Wire::symmetric(&config, lose(&[1000, 12_000]));
     wire.endpoints[0].write(12_000);
     wire.run(ms(50));
     wire.endpoints[0].write(6000);

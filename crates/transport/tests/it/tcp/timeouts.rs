@@ -3,30 +3,12 @@
 use incastle_transport::tcp::{Config, Connection, Flags, Recovery, Role, RtoConfig};
 use incastle_units::{Bytes, Span, Time};
 
-use super::wire::{Fate, Packet, SplitMix, Wire, ack, assert_trace, clear, config, ms, new_reno};
-
-/// Loses everything that A sends in this span of milliseconds.
-fn outage(from: u64, to: u64) -> impl FnMut(&Packet) -> Fate {
-    move |packet| {
-        if packet.from == 0 && packet.at >= ms(from) && packet.at < ms(to) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    }
-}
+use super::script::{script, write};
+use super::wire::{Fate, SplitMix, Wire, ack, clear, config, lose, ms, new_reno, outage};
 
 #[test]
 fn timeouts_back_off_and_a_sample_ends_it() {
-    let mut wire = Wire::symmetric(&config(), outage(30, 800));
-    wire.endpoints[0].write(1000);
-    wire.run(ms(50));
-    wire.endpoints[0].write(1000);
-    wire.run(ms(1500));
-    wire.endpoints[0].write(1000);
-    wire.run(ms(2000));
-    assert_trace(
-        &wire.trace,
+    let wire = script(
         "0 A 0+1000
          10 B ack 1000
          50 A 1000+1000 lost
@@ -36,7 +18,12 @@ fn timeouts_back_off_and_a_sample_ends_it() {
          1460 B ack 2000
          1500 A 2000+1000
          1510 B ack 3000",
-    );
+    )
+    .play(&config(), |wire| {
+        for until in [50, 1500, 2000] {
+            write(1000, until)(wire);
+        }
+    });
     assert_eq!(wire.endpoints[0].stats().timeouts, 3);
 }
 
@@ -117,16 +104,9 @@ fn timestamps_sample_retransmissions_too() {
 
 #[test]
 fn go_back_n_retransmits_what_was_outstanding() {
-    let mut wire = Wire::symmetric(&config(), outage(0, 1));
-    wire.endpoints[0].write(6000);
-    wire.run(ms(1200));
     // The window after the timeout: 1, 2 = ssthresh, then 2500 and 2900.
-    assert_trace(
-        &wire.trace,
-        "0 A 0+1000 lost
-         0 A 1000+1000 lost
-         0 A 2000+1000 lost
-         0 A 3000+1000 lost
+    script(
+        "0 A 0..=3000+1000 lost
          1000 A 0+1000 again
          1010 B ack 1000
          1020 A 1000+1000 again
@@ -139,50 +119,30 @@ fn go_back_n_retransmits_what_was_outstanding() {
          1050 B ack 5000
          1060 A 5000+1000
          1070 B ack 6000",
-    );
+    )
+    .play(&config(), write(6000, 1200));
 }
 
 #[test]
 fn duplicates_after_a_timeout_start_no_recovery() {
     // All ACKs of the first flight are late: the timeout was needless, and the repeated segments
     // draw duplicate ACKs.
-    let slow = |packet: &Packet| {
-        if packet.from == 1 && packet.at < ms(500) {
-            Fate::Delay(Span::from_ms(1000))
-        } else {
-            Fate::Pass
-        }
-    };
     // Four duplicates, one at 1020 and three at 1040, release 7000 and 8000 (limited transmit), no
     // more.
-    let mut wire = Wire::symmetric(&config(), slow);
-    wire.endpoints[0].write(14_000);
-    wire.run(ms(1045));
+    let wire = script(
+        "0 A 0..=3000+1000
+         10 B ack 1000..=4000 late 1000
+         1000 A 0+1000 again
+         1010 B ack 4000
+         1020 A 1000..=3000+1000 again
+         1020 A 4000..=7000+1000
+         3 x 1030 B ack 4000
+         1030 B ack 5000..=8000
+         1040 A 8000..=11000+1000",
+    )
+    .play(&config(), write(14_000, 1045));
     assert_eq!(wire.endpoints[0].stats().timeouts, 1);
     assert_eq!(wire.endpoints[0].stats().fast_retransmits, 0);
-    assert_trace(
-        &wire.trace[8..],
-        "1000 A 0+1000 again
-         1010 B ack 4000
-         1020 A 1000+1000 again
-         1020 A 2000+1000 again
-         1020 A 3000+1000 again
-         1020 A 4000+1000
-         1020 A 5000+1000
-         1020 A 6000+1000
-         1020 A 7000+1000
-         1030 B ack 4000
-         1030 B ack 4000
-         1030 B ack 4000
-         1030 B ack 5000
-         1030 B ack 6000
-         1030 B ack 7000
-         1030 B ack 8000
-         1040 A 8000+1000
-         1040 A 9000+1000
-         1040 A 10000+1000
-         1040 A 11000+1000",
-    );
 }
 
 #[test]
@@ -194,17 +154,7 @@ fn sack_goes_back_around_what_was_reported() {
     };
     // Two duplicates only: no recovery; the timeout repeats the lost ones alone. Reported data are
     // not outstanding: at 1020 the window of 2 holds 2000 and new data.
-    let mut wire = Wire::symmetric(&config, |packet| {
-        if packet.is_first(0) || packet.is_first(2000) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    });
-    wire.endpoints[0].write(5000);
-    wire.run(ms(1200));
-    assert_trace(
-        &wire.trace,
+    script(
         "0 A 0+1000 lost
          0 A 1000+1000
          0 A 2000+1000 lost
@@ -217,7 +167,8 @@ fn sack_goes_back_around_what_was_reported() {
          1020 A 4000+1000
          1030 B ack 4000
          1030 B ack 5000",
-    );
+    )
+    .play(&config, write(5000, 1200));
 }
 
 #[test]
@@ -271,14 +222,7 @@ fn new_reno_restarts_the_timer_at_the_first_partial_ack_only() {
         },
         ..config()
     };
-    let mut wire = Wire::symmetric(&config, |packet| {
-        let lost = [1000, 2000, 3000, 4000, 5000];
-        if lost.iter().any(|seq| packet.is_first(*seq)) {
-            Fate::Drop
-        } else {
-            Fate::Pass
-        }
-    });
+    let mut wire = Wire::symmetric(&config, lose(&[1000, 2000, 3000, 4000, 5000]));
     wire.endpoints[0].write(12_000);
     wire.run(ms(41));
     // The first partial ACK, at 40 ms, gave RTO = 20 + 4 * 7.5 = 50 ms. The later ones, each 20 ms,

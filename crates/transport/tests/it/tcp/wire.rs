@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 
 use incastle_congestion::{Algorithm, NewReno, NewRenoConfig};
 use incastle_transport::tcp::{
-    Arrival, Batch, Config, Connection, Event, Flags, Role, SackBlock, Segment, TimeoutReport,
-    Transmit,
+    Arrival, Batch, Config, Connection, Event, Flags, Recovery, Role, SackBlock, Segment,
+    TimeoutReport, Transmit,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_core::TryRng;
+
+use super::script::{assert_lines, expand};
 
 /// A small generator (SplitMix64), so that the tests draw from a seed.
 pub(crate) struct SplitMix(pub(crate) u64);
@@ -62,6 +64,53 @@ pub(crate) fn config() -> Config {
     }
 }
 
+/// The same with a window of `segments` at the start and no limited transmit.
+pub(crate) fn window(segments: u64, recovery: Recovery) -> Config {
+    Config {
+        recovery,
+        limited_transmit: false,
+        initial_window: Bytes::new(1000 * segments),
+        ..config()
+    }
+}
+
+/// Loses the segments that begin at these offsets, when they are sent first.
+pub(crate) fn lose(seqs: &'static [u64]) -> impl FnMut(&Packet) -> Fate {
+    |packet| {
+        if seqs.iter().any(|seq| packet.is_first(*seq)) {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
+    }
+}
+
+/// Loses the first transmissions of the data at these offsets, so many of each.
+pub(crate) fn lose_times(mut losses: Vec<(u64, u32)>) -> impl FnMut(&Packet) -> Fate {
+    move |packet| {
+        let data = packet.from == 0 && packet.sent.segment.payload > 0;
+        let mut left = losses.iter_mut();
+        match left.find(|(seq, times)| data && *seq == packet.seq() && *times > 0) {
+            Some((_, times)) => {
+                *times -= 1;
+                Fate::Drop
+            }
+            None => Fate::Pass,
+        }
+    }
+}
+
+/// Loses everything that A sends in this span of milliseconds.
+pub(crate) fn outage(from: u64, to: u64) -> impl FnMut(&Packet) -> Fate {
+    move |packet| {
+        if packet.from == 0 && packet.at >= ms(from) && packet.at < ms(to) {
+            Fate::Drop
+        } else {
+            Fate::Pass
+        }
+    }
+}
+
 /// NewReno's window rule with the initial window of `config`.
 pub(crate) fn new_reno(config: &Config) -> Algorithm {
     let mut window = NewRenoConfig::new(Bytes::new(u64::from(config.mss)));
@@ -106,7 +155,7 @@ impl Packet {
     }
 
     /// One line: milliseconds, sender, content.
-    fn line(&self, fate: Fate) -> String {
+    pub(crate) fn line(&self, fate: Fate) -> String {
         let s = &self.sent.segment;
         let at = self.at.as_ps() / 1_000_000_000;
         let mut words = vec![at.to_string(), ["A", "B"][self.from].to_string()];
@@ -135,7 +184,9 @@ impl Packet {
         match fate {
             Fate::Drop => words.push("lost".to_string()),
             Fate::Mark => words.push("CE".to_string()),
-            Fate::Pass | Fate::Delay(_) | Fate::Twice(_) => {}
+            Fate::Delay(by) => words.push(format!("late {}", by.as_ps() / 1_000_000_000)),
+            Fate::Twice(by) => words.push(format!("twice {}", by.as_ps() / 1_000_000_000)),
+            Fate::Pass => {}
         }
         words.join(" ")
     }
@@ -151,7 +202,7 @@ pub(crate) struct Timeout {
     pub(crate) before: usize,
 }
 
-type Judge = Box<dyn FnMut(&Packet) -> Fate>;
+pub(crate) type Judge = Box<dyn FnMut(&Packet) -> Fate>;
 
 /// Two endpoints and the wire between them.
 pub(crate) struct Wire {
@@ -165,7 +216,7 @@ pub(crate) struct Wire {
     pub(crate) heard: Vec<(Time, Packet)>,
     /// Whether arrivals of one instant are delivered together.
     pub(crate) batching: bool,
-    judge: Judge,
+    pub(crate) judge: Judge,
     flying: BTreeMap<(Time, u64), (Packet, Ecn)>,
     counter: u64,
     pub(crate) rng: SplitMix,
@@ -335,21 +386,10 @@ impl Wire {
     }
 }
 
-/// Compares a record of packets with the expected one, line by line.
+/// Compares a record of packets with the expected one, which is written as a script.
 #[track_caller]
 pub(crate) fn assert_trace(trace: &[String], expected: &str) {
-    let expected: Vec<&str> = expected
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    let got: Vec<&str> = trace.iter().map(String::as_str).collect();
-    assert!(
-        got == expected,
-        "got:\n{}\nexpected:\n{}",
-        got.join("\n"),
-        expected.join("\n")
-    );
+    assert_lines(trace, &expand(expected));
 }
 
 /// A data segment made by hand, for tests of a receiver alone.
