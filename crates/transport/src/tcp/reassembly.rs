@@ -1,14 +1,21 @@
 //! The data that a receiver holds beyond a gap, and the SACK blocks that report it (RFC 2018) or a
 //! segment that arrived again (RFC 2883).
-//! Leaves out: reports of segments that arrived again in part, and discarding data once reported: it
-//! never reneges.
+//! Leaves out: discarding data once reported: it never reneges.
 
 use std::collections::VecDeque;
 
-use incastle_recovery::RangeSet;
+use incastle_recovery::{Interval, RangeSet};
 
 use super::segment::{MAX_SACK_BLOCKS, SackBlock};
 use super::sequence::wire;
+
+/// An interval as it is written on the wire.
+fn block(interval: Interval) -> SackBlock {
+    SackBlock {
+        start: wire(interval.start),
+        end: wire(interval.end),
+    }
+}
 
 /// Data above the next expected byte.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +23,7 @@ pub(super) struct Reassembly {
     held: RangeSet,
     /// One number inside each block to report, the most recently changed block first.
     recent: Vec<u64>,
-    /// Segments that arrived again, to be reported once each.
+    /// Segments or parts of them that arrived again, to be reported once each.
     duplicates: VecDeque<SackBlock>,
     /// The blocks of the last ACK, as on the wire.
     blocks: Vec<SackBlock>,
@@ -62,12 +69,20 @@ impl Reassembly {
         next
     }
 
-    /// A segment arrived again.
-    pub(super) fn report_duplicate(&mut self, start: u64, end: u64) {
-        self.duplicates.push_back(SackBlock {
-            start: wire(start),
-            end: wire(end),
-        });
+    /// The first part of `start..end` that is held.
+    pub(super) fn first_within(&self, start: u64, end: u64) -> Option<Interval> {
+        let mut held = self.held.intervals().iter();
+        let first = held.find(|block| block.end > start)?;
+        let part = Interval {
+            start: first.start.max(start),
+            end: first.end.min(end),
+        };
+        (part.start < part.end).then_some(part)
+    }
+
+    /// A segment arrived again, or this part of it.
+    pub(super) fn report_duplicate(&mut self, repeated: Option<Interval>) {
+        self.duplicates.extend(repeated.map(block));
     }
 
     /// Composes the blocks of an ACK; gives their number.
@@ -76,12 +91,7 @@ impl Reassembly {
         // RFC 2883, section 4: the first block, in one ACK; then the block that holds it, if any.
         self.blocks.extend(self.duplicates.pop_front());
         for seq in &self.recent {
-            if let Some(block) = self.held.containing(*seq) {
-                self.blocks.push(SackBlock {
-                    start: wire(block.start),
-                    end: wire(block.end),
-                });
-            }
+            self.blocks.extend(self.held.containing(*seq).map(block));
         }
         self.blocks.truncate(MAX_SACK_BLOCKS);
         self.blocks.len() as u8

@@ -3,6 +3,7 @@
 //!
 //! Leaves out: quick ACKs at the start of a connection, and discarding of data that was reported.
 
+use incastle_recovery::Interval;
 use incastle_units::{Ecn, Time};
 
 use super::config::{CeChange, Config};
@@ -223,24 +224,54 @@ impl Receiver {
             self.fin_at = end;
         }
         if open && seq <= self.next && (end > self.next || self.fin_at == self.next) {
+            if config.dsack && (seq < self.next || self.holds_data()) {
+                self.report_part(seq, end);
+            }
             self.accept_in_order(end);
             return;
         }
         // RFC 5681, section 4.2: an out-of-order segment is acknowledged immediately; RFC 9293,
         // section 3.10.7.4: an unacceptable one too.
-        let new = open && end > seq && seq > self.next && self.hold(seq, end);
+        let above = open && end > seq && seq > self.next;
+        let part = self.received_before(seq, end).filter(|_| above);
+        let new = above && self.aside().reassembly.insert(seq, end);
         stats.duplicates_received += u64::from(!new);
-        if !new && config.dsack {
+        if config.dsack {
             let fin = u64::from(segment.flags.contains(Flags::FIN));
-            self.aside()
-                .reassembly
-                .report_duplicate(seq, sent_end + fin);
+            let whole = Interval {
+                start: seq,
+                end: sent_end + fin,
+            };
+            let repeated = if new { part } else { Some(whole) };
+            self.aside().reassembly.report_duplicate(repeated);
         }
         self.queue_ack();
     }
 
-    fn hold(&mut self, start: u64, end: u64) -> bool {
-        self.aside().reassembly.insert(start, end)
+    /// Whether there are data beyond a gap.
+    #[inline]
+    fn holds_data(&self) -> bool {
+        let aside = self.aside.as_ref();
+        aside.is_some_and(|aside| !aside.reassembly.is_empty())
+    }
+
+    /// The first part of `start..end` that was received before.
+    fn received_before(&self, start: u64, end: u64) -> Option<Interval> {
+        if start < self.next {
+            let end = end.min(self.next);
+            return Some(Interval { start, end });
+        }
+        let held = &self.aside.as_ref()?.reassembly;
+        held.first_within(start, end)
+    }
+
+    /// RFC 2883, section 4.2: a segment with new data repeats others. Its ACK leaves immediately, since it reports
+    /// the segment that has triggered it.
+    #[cold]
+    fn report_part(&mut self, start: u64, end: u64) {
+        let part = self.received_before(start, end);
+        self.immediate |= part.is_some();
+        self.aside().reassembly.report_duplicate(part);
     }
 
     #[inline]
