@@ -34,11 +34,13 @@ pub enum Fate {
     Sacked,
 }
 
-/// A segment, by its last transmission.
+/// A segment, by its last transmission. Its fields are those of [`Transmission`] and five more, in 32 bytes.
 #[derive(Debug, Clone, Copy)]
 pub struct Record {
-    /// What left.
-    pub segment: Transmission,
+    /// Its first octet.
+    pub seq: u64,
+    octets: u32,
+    fin: bool,
     /// Segment.xmit_ts.
     pub sent_at: Time,
     /// The number of that transmission. RFC 8985 has the time and, where that is equal, the sequence
@@ -51,19 +53,30 @@ pub struct Record {
 }
 
 impl Record {
+    /// What left.
+    pub fn segment(&self) -> Transmission {
+        Transmission {
+            seq: self.seq,
+            octets: self.octets,
+            fin: self.fin,
+        }
+    }
+
     /// Segment.end_seq.
+    #[inline]
     pub fn end(&self) -> u64 {
-        self.segment.seq + self.octets()
+        self.seq + self.octets()
     }
 
     /// Its octets, the FIN included.
+    #[inline]
     pub fn octets(&self) -> u64 {
-        u64::from(self.segment.octets)
+        u64::from(self.octets)
     }
 
     /// Whether reports of all its data have come.
     fn is_reported(&self, sacked: &RangeSet) -> bool {
-        let (seq, data_end) = (self.segment.seq, self.end() - u64::from(self.segment.fin));
+        let (seq, data_end) = (self.seq, self.end() - u64::from(self.fin));
         seq < data_end && sacked.covered(seq, data_end) == data_end - seq
     }
 }
@@ -72,17 +85,19 @@ impl Record {
 ///
 /// Invariant: the records cover SND.UNA to SND.NXT without a gap, and `pipe` is the sum of those in
 /// flight.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Flight {
     records: VecDeque<Record>,
     sacked: RangeSet,
     sacked_segments: u32,
     lost_segments: u32,
-    /// No lost segment begins below.
+    /// No lost segment begins below, where there are some.
     lost_from: u64,
     pipe: u64,
     /// Transmissions so far.
     transmissions: u64,
+    /// The end of everything that was ever sent again, reported or found lost.
+    disturbed_end: u64,
     /// Where the delivery rate is sampled.
     sampler: Option<Box<RateSampler>>,
 }
@@ -90,17 +105,18 @@ pub struct Flight {
 impl Flight {
     /// Nothing is outstanding; `sampled` where the delivery rate is to be sampled.
     pub fn new(sampled: bool) -> Self {
-        let mut flight = Self::default();
-        if sampled {
-            flight.sample_rates();
+        Self {
+            // Many flows of a large network have one segment.
+            records: VecDeque::with_capacity(1),
+            sacked: RangeSet::default(),
+            sacked_segments: 0,
+            lost_segments: 0,
+            lost_from: 0,
+            pipe: 0,
+            transmissions: 0,
+            disturbed_end: 0,
+            sampler: sampled.then(|| Box::new(RateSampler::new())),
         }
-        flight
-    }
-
-    /// Samples the delivery rate from here on; nothing may be outstanding.
-    pub fn sample_rates(&mut self) {
-        assert!(self.is_empty(), "samples begin before the first segment");
-        self.sampler = Some(Box::new(RateSampler::new()));
     }
 
     /// The delivery that was reported since the last call, where it is sampled.
@@ -129,21 +145,25 @@ impl Flight {
     }
 
     /// Whether the delivery rate is sampled.
+    #[inline]
     pub fn is_sampled(&self) -> bool {
         self.sampler.is_some()
     }
 
     /// Octets in the network.
+    #[inline]
     pub fn pipe(&self) -> u64 {
         self.pipe
     }
 
     /// RACK.segs_sacked.
+    #[inline]
     pub fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
 
     /// Segments whose last transmission was lost.
+    #[inline]
     pub fn lost_segments(&self) -> u32 {
         self.lost_segments
     }
@@ -154,6 +174,7 @@ impl Flight {
     }
 
     /// The segment at SND.UNA.
+    #[inline]
     pub fn first(&self) -> Option<&Record> {
         self.records.front()
     }
@@ -164,54 +185,66 @@ impl Flight {
     }
 
     /// The number of segments.
+    #[inline]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
     /// Whether nothing is outstanding.
+    #[inline]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
     /// A segment left, for the first time or again.
+    #[inline(always)]
     pub fn sent(&mut self, segment: Transmission, now: Time) {
         assert!(segment.octets > 0, "a segment carries something");
-        let index = self.index(segment.seq);
-        let order = self.transmissions;
-        self.transmissions += 1;
         let before = self.pipe;
-        if let Some(record) = self.records.get_mut(index) {
-            assert_eq!(record.segment, segment, "segments keep their bounds");
-            assert_ne!(record.fate, Fate::Sacked, "what arrived is not sent again");
-            if record.fate == Fate::Lost {
-                record.fate = Fate::InFlight;
-                self.lost_segments -= 1;
-                self.pipe += record.octets();
-            }
-            record.sent_at = now;
-            record.order = order;
-            record.repeated = true;
-        } else {
-            let last = self.records.back();
-            assert!(
-                last.is_none_or(|last| last.end() == segment.seq),
-                "the sequence has no hole"
-            );
+        let last = self.records.back();
+        let index = if last.is_none_or(|last| last.end() == segment.seq) {
             self.pipe += u64::from(segment.octets);
+            let Transmission { seq, octets, fin } = segment;
             self.records.push_back(Record {
-                segment,
-                sent_at: now,
-                order,
+                seq,
+                octets,
+                fin,
                 fate: Fate::InFlight,
                 repeated: false,
+                sent_at: now,
+                order: self.transmissions,
             });
-        }
+            self.records.len() - 1
+        } else {
+            self.sent_again(segment, now)
+        };
+        self.transmissions += 1;
         if let Some(sampler) = &mut self.sampler {
             sampler.sent(index, now, before, self.pipe);
         }
     }
 
+    /// A segment left again; gives its place.
+    #[cold]
+    fn sent_again(&mut self, segment: Transmission, now: Time) -> usize {
+        let index = self.index(segment.seq);
+        let record = (self.records.get_mut(index)).expect("the sequence has no hole");
+        assert_eq!(record.segment(), segment, "segments keep their bounds");
+        assert_ne!(record.fate, Fate::Sacked, "what arrived is not sent again");
+        if record.fate == Fate::Lost {
+            record.fate = Fate::InFlight;
+            self.lost_segments -= 1;
+            self.pipe += record.octets();
+        }
+        record.sent_at = now;
+        record.order = self.transmissions;
+        record.repeated = true;
+        self.disturbed_end = self.disturbed_end.max(record.end());
+        index
+    }
+
     /// The transmissions so far; the next one has this number.
+    #[inline]
     pub fn transmissions(&self) -> u64 {
         self.transmissions
     }
@@ -223,6 +256,7 @@ impl Flight {
 
     /// An acknowledgement of everything below `ack`, and of these blocks above it; `on_delivered` takes
     /// each segment that arrived according to it.
+    #[inline(always)]
     pub fn acknowledge(
         &mut self,
         ack: u64,
@@ -236,14 +270,13 @@ impl Flight {
                 self.report(start, to, &mut on_delivered);
             }
         }
-        while let Some(first) = self.records.front().filter(|first| first.end() <= ack) {
-            let first = *first;
+        while self.records.front().is_some_and(|it| it.end() <= ack) {
+            let first = self.records.pop_front().expect("it was there");
             if first.fate != Fate::Sacked {
                 on_delivered(&first);
                 self.sample_delivery(0, &first);
             }
             self.leave(&first);
-            self.records.pop_front();
             if let Some(sampler) = &mut self.sampler {
                 sampler.leave_first();
             }
@@ -252,7 +285,28 @@ impl Flight {
         self.sacked.remove_below(ack);
     }
 
+    /// Whether everything outstanding was sent once, in order, and nothing is known of it.
+    #[inline]
+    pub fn is_calm(&self) -> bool {
+        let undisturbed = |first: &Record| first.seq >= self.disturbed_end;
+        self.records.front().is_some_and(undisturbed)
+    }
+
+    /// An acknowledgement of everything below `ack`, where the flight is calm; gives the last segment that
+    /// arrived whole.
+    #[inline(always)]
+    pub fn acknowledge_calmly(&mut self, ack: u64) -> Option<Record> {
+        let mut last = None;
+        while self.records.front().is_some_and(|it| it.end() <= ack) {
+            last = self.records.pop_front();
+            self.pipe -= last.as_ref().map_or(0, Record::octets);
+        }
+        self.trim(ack);
+        last
+    }
+
     /// The receiver reports `from..to`.
+    #[inline(never)]
     fn report(&mut self, from: u64, to: u64, on_delivered: &mut impl FnMut(&Record)) {
         let mut at = from;
         loop {
@@ -263,10 +317,11 @@ impl Flight {
             }
             let new_end = gap.end.unwrap_or(to).min(to);
             self.sacked.insert(gap.start, new_end);
+            self.disturbed_end = self.disturbed_end.max(new_end);
             let first = self.index(gap.start);
             for index in first..self.records.len() {
                 let record = self.records[index];
-                if record.segment.seq >= new_end {
+                if record.seq >= new_end {
                     break;
                 }
                 if record.is_reported(&self.sacked) && record.fate != Fate::Sacked {
@@ -281,6 +336,7 @@ impl Flight {
         }
     }
 
+    #[inline]
     fn sample_delivery(&mut self, index: usize, record: &Record) {
         if let Some(sampler) = &mut self.sampler {
             sampler.delivered(index, record);
@@ -288,6 +344,7 @@ impl Flight {
     }
 
     /// A segment no longer has the fate that it had.
+    #[inline]
     fn leave(&mut self, record: &Record) {
         match record.fate {
             Fate::InFlight => self.pipe -= record.octets(),
@@ -297,13 +354,14 @@ impl Flight {
     }
 
     /// An acknowledgement may end inside a segment.
+    #[inline]
     fn trim(&mut self, ack: u64) {
         if let Some(first) = self.records.front_mut()
-            && first.segment.seq < ack
+            && first.seq < ack
         {
-            let gone = ack - first.segment.seq;
-            first.segment.octets -= gone as u32;
-            first.segment.seq = ack;
+            let gone = ack - first.seq;
+            first.octets -= gone as u32;
+            first.seq = ack;
             if first.fate == Fate::InFlight {
                 self.pipe -= gone;
             }
@@ -329,8 +387,12 @@ impl Flight {
                     Some(true) => {
                         record.fate = Fate::Lost;
                         self.pipe -= record.octets();
+                        if self.lost_segments == 0 {
+                            self.lost_from = record.seq;
+                        }
                         self.lost_segments += 1;
-                        self.lost_from = self.lost_from.min(record.segment.seq);
+                        self.lost_from = self.lost_from.min(record.seq);
+                        self.disturbed_end = self.disturbed_end.max(record.end());
                         if let Some(sampler) = &mut self.sampler {
                             sampler.lost(index, record, self.pipe);
                         }
@@ -344,13 +406,12 @@ impl Flight {
     /// The first lost segment.
     pub fn next_lost(&mut self) -> Option<Record> {
         if self.lost_segments == 0 {
-            self.lost_from = u64::MAX;
             return None;
         }
         let from = self.index(self.lost_from);
         let mut later = self.records.range(from..);
         let lost = *later.find(|record| record.fate == Fate::Lost)?;
-        self.lost_from = lost.segment.seq;
+        self.lost_from = lost.seq;
         Some(lost)
     }
 
@@ -398,7 +459,7 @@ mod tests {
             .records
             .iter()
             .map(|record| Plain {
-                seq: record.segment.seq,
+                seq: record.seq,
                 fate: record.fate,
                 repeated: record.repeated,
             })
@@ -412,15 +473,17 @@ mod tests {
             flight.sacked_octets(),
             of(Fate::Sacked).count() as u64 * OCTETS
         );
-        let next = flight.next_lost().map(|record| record.segment.seq);
+        let next = flight.next_lost().map(|record| record.seq);
         prop_assert_eq!(next, of(Fate::Lost).next().map(|one| one.seq));
+        let undisturbed = |one: &Plain| one.fate == Fate::InFlight && !one.repeated;
+        prop_assert!(!flight.is_calm() || plain.iter().all(undisturbed));
         Ok(())
     }
 
     proptest! {
         #[test]
         fn behaves_like_a_plain_list(operations in operations()) {
-            let mut flight = Flight::default();
+            let mut flight = Flight::new(false);
             let mut plain: Vec<Plain> = Vec::new();
             let mut end = 0;
             for (kind, at, len) in operations {
@@ -444,7 +507,7 @@ mod tests {
                         let (start, end) = (plain[from].seq, plain[to - 1].seq + OCTETS);
                         let mut seen = Vec::new();
                         flight.acknowledge(una, [Interval { start, end }].into_iter(), |record| {
-                            seen.push(record.segment.seq);
+                            seen.push(record.seq);
                         });
                         let new = plain[from..to].iter_mut().filter(|one| one.fate != Fate::Sacked);
                         let new: Vec<u64> = new.map(|one| { one.fate = Fate::Sacked; one.seq }).collect();
@@ -453,7 +516,7 @@ mod tests {
                     3 => {
                         let bounds = plain.get(from).map(|one| one.seq).zip(plain.get(to).map(|one| one.seq));
                         let (low, high) = bounds.unwrap_or((0, 0));
-                        flight.mark_lost(|record| Some((low..high).contains(&record.segment.seq)));
+                        flight.mark_lost(|record| Some((low..high).contains(&record.seq)));
                         for one in plain.iter_mut().filter(|one| (low..high).contains(&one.seq)) {
                             if one.fate == Fate::InFlight {
                                 one.fate = Fate::Lost;
@@ -462,7 +525,7 @@ mod tests {
                     }
                     4 => {
                         if let Some(lost) = flight.next_lost() {
-                            flight.sent(lost.segment, Time::ZERO);
+                            flight.sent(lost.segment(), Time::ZERO);
                             let own = plain.iter_mut().find(|one| one.fate == Fate::Lost);
                             let own = own.expect("the list has it too");
                             *own = Plain { fate: Fate::InFlight, repeated: true, ..*own };
@@ -488,7 +551,7 @@ mod tests {
 
     #[test]
     fn a_segment_with_the_fin_is_reported_by_its_data() {
-        let mut flight = Flight::default();
+        let mut flight = Flight::new(false);
         for (seq, fin) in [(0, false), (10, true)] {
             let octets = 10 + u32::from(fin);
             flight.sent(Transmission { seq, octets, fin }, Time::ZERO);
@@ -500,7 +563,7 @@ mod tests {
 
     #[test]
     fn an_acknowledgement_may_end_inside_a_segment() {
-        let mut flight = Flight::default();
+        let mut flight = Flight::new(false);
         let segment = Transmission {
             seq: 0,
             octets: 10,
@@ -509,6 +572,6 @@ mod tests {
         flight.sent(segment, Time::ZERO);
         flight.acknowledge(4, std::iter::empty(), |_| {});
         assert_eq!(flight.pipe(), 6);
-        assert_eq!(flight.first().map(|first| first.segment.seq), Some(4));
+        assert_eq!(flight.first().map(|first| first.seq), Some(4));
     }
 }

@@ -3,6 +3,8 @@
 //!
 //! Leaves out: the reaction and the timer, which are the sender's.
 
+use std::num::NonZero;
+
 use incastle_units::{Span, Time};
 
 use crate::flight::{Fate, Flight, Record};
@@ -36,10 +38,12 @@ impl MinRtt {
         }
     }
 
+    #[inline]
     fn get(&self) -> Span {
         self.current.min(self.previous)
     }
 
+    #[inline]
     fn sample(&mut self, now: Time, rtt: Span) {
         if now >= self.until {
             self.previous = self.current;
@@ -50,24 +54,8 @@ impl MinRtt {
     }
 }
 
-/// The last transmission of a segment: RACK_sent_after compares two of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Sent {
-    order: u64,
-    at: Time,
-}
-
-impl Sent {
-    fn of(record: &Record) -> Self {
-        Self {
-            order: record.order,
-            at: record.sent_at,
-        }
-    }
-}
-
 /// An acknowledgement, and the segments that it delivered.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub struct Delivery {
     now: Time,
     /// The returned timestamp, or NEVER.
@@ -77,7 +65,9 @@ pub struct Delivery {
     pub octets: u64,
     /// Whether a segment is among them that was sent once.
     pub original: bool,
-    newest: Option<Sent>,
+    /// The end of the transmissions that left up to the newest of them, by their numbers, and when that left.
+    sent_end: u64,
+    sent_at: Time,
     lowest_original: u64,
     /// The end of the highest of them.
     pub highest: u64,
@@ -85,20 +75,28 @@ pub struct Delivery {
 
 impl Delivery {
     /// A segment that it delivered.
+    #[inline(always)]
     pub fn note(&mut self, record: &Record) {
         self.octets += record.octets();
         self.highest = self.highest.max(record.end());
         if !record.repeated {
             self.original = true;
             self.lowest_original = self.lowest_original.min(record.end());
-        }
-        // Section 6.2, step 2: an acknowledgement that may be of an earlier transmission.
-        let rtt = self.now.saturating_since(record.sent_at);
-        let early = self.echo != Time::NEVER && self.echo < record.sent_at;
-        if record.repeated && (early || rtt < self.min_rtt) {
+        } else if self.may_be_of_earlier(record) {
             return;
         }
-        self.newest = self.newest.max(Some(Sent::of(record)));
+        if record.order >= self.sent_end {
+            self.sent_end = record.order + 1;
+            self.sent_at = record.sent_at;
+        }
+    }
+
+    /// Section 6.2, step 2: an acknowledgement that may be of an earlier transmission.
+    #[cold]
+    fn may_be_of_earlier(&self, record: &Record) -> bool {
+        let rtt = self.now.saturating_since(record.sent_at);
+        let early = self.echo != Time::NEVER && self.echo < record.sent_at;
+        early || rtt < self.min_rtt
     }
 }
 
@@ -124,18 +122,27 @@ pub struct Detection {
     pub lost_repeat: Option<u64>,
 }
 
+impl Detection {
+    const NOTHING: Self = Self {
+        timer_at: Time::NEVER,
+        lost_repeat: None,
+    };
+}
+
 /// The state of RACK (section 5.3).
 #[derive(Debug, Clone)]
 pub struct Rack {
     min_rtt: MinRtt,
-    /// RACK.xmit_ts and, for RACK.end_seq, the number of the transmission.
-    newest: Option<Sent>,
+    /// For RACK.xmit_ts and RACK.end_seq: the transmissions numbered below left no later than one that was
+    /// delivered.
+    sent_end: u64,
     /// RACK.rtt.
     rtt: Span,
     /// RACK.fack.
     fack: u64,
     reordering_seen: bool,
-    dsack_round: Option<u64>,
+    /// RACK.dsack_round.
+    dsack_round: Option<NonZero<u64>>,
     reo_wnd_mult: u32,
     reo_wnd_persist: u32,
 }
@@ -144,7 +151,7 @@ impl Default for Rack {
     fn default() -> Self {
         Self {
             min_rtt: MinRtt::new(),
-            newest: None,
+            sent_end: 0,
             rtt: Span::ZERO,
             fack: 0,
             reordering_seen: false,
@@ -157,6 +164,7 @@ impl Default for Rack {
 
 impl Rack {
     /// An acknowledgement arrives.
+    #[inline]
     pub fn delivery(&self, now: Time, echo: Time) -> Delivery {
         Delivery {
             now,
@@ -164,35 +172,70 @@ impl Rack {
             min_rtt: self.min_rtt.get(),
             octets: 0,
             original: false,
-            newest: None,
+            sent_end: 0,
+            sent_at: Time::NEVER,
             lowest_original: u64::MAX,
             highest: 0,
         }
     }
 
     /// Steps 1 to 3 of section 6.2.
+    #[inline]
     pub fn update(&mut self, delivery: &Delivery, rtt: Option<Span>) {
         if let Some(rtt) = rtt {
             self.min_rtt.sample(delivery.now, rtt);
         }
-        if let Some(newest) = delivery.newest {
-            self.rtt = delivery.now.saturating_since(newest.at);
+        if delivery.sent_at != Time::NEVER {
+            self.rtt = delivery.now.saturating_since(delivery.sent_at);
             self.min_rtt.sample(delivery.now, self.rtt);
-            self.newest = self.newest.max(Some(newest));
+            self.sent_end = self.sent_end.max(delivery.sent_end);
         }
         // In ascending order of the sequence numbers, as step 3 has it.
         self.reordering_seen |= delivery.lowest_original < self.fack;
         self.fack = self.fack.max(delivery.highest);
     }
 
+    /// Whether an acknowledgement without reports shows no more than that segments arrived in order: it can
+    /// find neither losses nor reordering.
+    #[inline]
+    pub fn is_calm(&self, flight: &Flight) -> bool {
+        let in_order = |first: &Record| first.order >= self.sent_end;
+        self.dsack_round.is_none() && flight.is_calm() && flight.first().is_some_and(in_order)
+    }
+
+    /// Steps 1 to 3, where that is so; `last` is the last segment that arrived.
+    #[inline(always)]
+    pub fn update_calmly(&mut self, now: Time, last: Option<Record>, rtt: Option<Span>) {
+        if let Some(rtt) = rtt {
+            self.min_rtt.sample(now, rtt);
+        }
+        if let Some(last) = last {
+            self.rtt = now.saturating_since(last.sent_at);
+            self.min_rtt.sample(now, self.rtt);
+            self.sent_end = last.order + 1;
+            self.fack = last.end();
+        }
+    }
+
     /// Step 4, the adaptation by duplicates: the window grows once per round with one, and is the
     /// first again after recoveries without.
+    #[inline]
     pub fn adapt(&mut self, event: Reordering) {
-        if self.dsack_round.is_some_and(|end| event.snd_una >= end) {
+        if self.dsack_round.is_some() || event.dsack || event.recovered {
+            self.adapt_to(event);
+        }
+    }
+
+    #[cold]
+    fn adapt_to(&mut self, event: Reordering) {
+        if self
+            .dsack_round
+            .is_some_and(|end| event.snd_una >= end.get())
+        {
             self.dsack_round = None;
         }
         if self.dsack_round.is_none() && event.dsack {
-            self.dsack_round = Some(event.snd_nxt);
+            self.dsack_round = NonZero::new(event.snd_nxt);
             self.reo_wnd_mult = self.reo_wnd_mult.saturating_add(1);
             self.reo_wnd_persist = PERSISTENCE;
         } else if event.recovered {
@@ -214,6 +257,7 @@ impl Rack {
     }
 
     /// Step 5: marks lost segments.
+    #[inline]
     pub fn detect(
         &self,
         flight: &mut Flight,
@@ -221,17 +265,31 @@ impl Rack {
         recovering: bool,
         srtt: Option<Span>,
     ) -> Detection {
-        let mut found = Detection {
-            timer_at: Time::NEVER,
-            lost_repeat: None,
-        };
-        let Some(newest) = self.newest else {
-            return found;
-        };
+        if flight.first().is_none_or(|first| self.ends_search(first)) {
+            return Detection::NOTHING;
+        }
+        self.search(flight, now, recovering, srtt)
+    }
+
+    /// Whether none from this segment on left before one that was delivered.
+    #[inline]
+    fn ends_search(&self, record: &Record) -> bool {
+        record.fate == Fate::InFlight && !record.repeated && record.order >= self.sent_end
+    }
+
+    #[inline(never)]
+    fn search(
+        &self,
+        flight: &mut Flight,
+        now: Time,
+        recovering: bool,
+        srtt: Option<Span>,
+    ) -> Detection {
+        let mut found = Detection::NOTHING;
         let wait = self.rtt + self.reo_wnd(recovering, flight.sacked_segments(), srtt);
         let mut timer = None;
         flight.mark_lost(|record| {
-            if Sent::of(record) >= newest {
+            if record.order >= self.sent_end {
                 // Segments that were sent once left in this order: none beyond is older.
                 return record.repeated.then_some(false);
             }
@@ -266,6 +324,8 @@ impl Rack {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::flight::Transmission;
 
@@ -297,7 +357,7 @@ mod tests {
     }
 
     fn flight(segments: u64) -> Flight {
-        let mut flight = Flight::default();
+        let mut flight = Flight::new(false);
         (0..segments).for_each(|nth| flight.sent(segment(nth), Time::ZERO));
         flight
     }
@@ -383,5 +443,70 @@ mod tests {
         segments.sent(segment(3), ms(200));
         rack.mark_at_timeout(&mut segments, ms(201), Some(RTT));
         assert_eq!((segments.lost_segments(), segments.pipe()), (2, 1000));
+    }
+
+    /// Random operations: segments leave, arrive in order or reported, are found lost, and leave again; the
+    /// last one as a probe. Four at an instant.
+    fn operations() -> impl Strategy<Value = Vec<(u8, u64)>> {
+        prop::collection::vec((0..10_u8, 0..4000_u64), 0..200)
+    }
+
+    /// The state after an acknowledgement without reports, by the general rule.
+    fn generally(mut rack: Rack, mut flight: Flight, now: Time, ack: u64) -> String {
+        let mut delivery = rack.delivery(now, Time::NEVER);
+        flight.acknowledge(ack, std::iter::empty(), |record| delivery.note(record));
+        rack.update(&delivery, Some(RTT));
+        let found = rack.detect(&mut flight, now, false, Some(RTT));
+        format!("{rack:?} {flight:?} {found:?}")
+    }
+
+    /// The same by the rule for calm flights.
+    fn calmly(mut rack: Rack, mut flight: Flight, now: Time, ack: u64) -> String {
+        let last = flight.acknowledge_calmly(ack);
+        rack.update_calmly(now, last, Some(RTT));
+        format!("{rack:?} {flight:?} {:?}", Detection::NOTHING)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2000))]
+        #[test]
+        fn calm_acknowledgements_have_the_effect_of_any(operations in operations()) {
+            let (mut rack, mut flight) = (Rack::default(), Flight::new(false));
+            let mut end = 0;
+            for ((kind, at), now) in operations.into_iter().zip(1..) {
+                let (now, una) = (ms(now / 4), flight.first().map_or(1000 * end, |first| first.seq));
+                let lost = flight.next_lost();
+                let mut delivery = rack.delivery(now, Time::NEVER);
+                match (kind, lost) {
+                    (0..3, _) => {
+                        flight.sent(segment(end), now);
+                        end += 1;
+                    }
+                    (3..5, Some(lost)) => flight.sent(lost.segment(), now),
+                    (5, _) => {
+                        let start = una + (1000 + at) / 1000 * 1000;
+                        let block = crate::Interval { start, end: start + 1000 };
+                        flight.acknowledge(una, [block].into_iter(), |record| delivery.note(record));
+                        rack.update(&delivery, None);
+                    }
+                    (6, _) => {
+                        if let Some(last) = flight.last().filter(|last| last.fate != Fate::Sacked) {
+                            flight.sent(last.segment(), now);
+                        }
+                    }
+                    (7.., _) => {
+                        let ack = (una + at).min(1000 * end);
+                        if ack > una && rack.is_calm(&flight) {
+                            let any = generally(rack.clone(), flight.clone(), now, ack);
+                            prop_assert_eq!(calmly(rack.clone(), flight.clone(), now, ack), any);
+                        }
+                        flight.acknowledge(ack, std::iter::empty(), |record| delivery.note(record));
+                        rack.update(&delivery, Some(RTT));
+                    }
+                    _ => {}
+                }
+                rack.detect(&mut flight, now, false, Some(RTT));
+            }
+        }
     }
 }

@@ -119,7 +119,7 @@ impl RateSampler {
         self.lost += record.octets();
         let at = &self.snapshots[index];
         self.losses.push(LostPacket {
-            seq: record.segment.seq,
+            seq: record.seq,
             size: Bytes::new(record.octets()),
             tx_in_flight: Bytes::new(at.in_flight),
             lost: Bytes::new(self.lost - at.lost),
@@ -194,9 +194,7 @@ mod tests {
 
     /// A flight whose delivery rate is sampled.
     fn flight() -> Flight {
-        let mut flight = Flight::default();
-        flight.sample_rates();
-        flight
+        Flight::new(true)
     }
 
     fn send(flight: &mut Flight, number: u64, now: Time) {
@@ -282,7 +280,7 @@ mod tests {
         for number in 0..4 {
             send(&mut flight, number, ms(number));
         }
-        flight.mark_lost(|record| Some(record.segment.seq < 2 * OCTETS));
+        flight.mark_lost(|record| Some(record.seq < 2 * OCTETS));
         let losses = flight.take_losses();
         let seen: Vec<(u64, u64, u64)> = losses
             .iter()

@@ -49,6 +49,12 @@ impl TailLossProbe {
         self.probe.is_none() && !self.unsampled
     }
 
+    /// Whether none is due or outstanding.
+    #[inline]
+    pub fn is_idle(&self) -> bool {
+        self.probe.is_none() && !self.due
+    }
+
     /// There was a round trip.
     pub fn note_sample(&mut self) {
         self.unsampled = false;

@@ -27,7 +27,7 @@ pub(super) struct RackTlp {
     probe: TailLossProbe,
     f_rto: FRto,
     /// In recovery, where it is on.
-    prr: Option<Prr>,
+    prr: Option<Box<Prr>>,
     undo: Option<Box<Undo>>,
     /// The first transmission after the last reaction to a loss.
     reacted_at: u64,
@@ -75,9 +75,21 @@ impl RackTlp {
         }
     }
 
+    /// Whether an acknowledgement without reports can only be of data that arrived in order: it ends nothing
+    /// and finds nothing.
+    #[inline]
+    fn is_calm(&self) -> bool {
+        let no_timeout = self.f_rto == FRto::Off && self.reordering_at == Time::NEVER;
+        no_timeout
+            && self.probe.is_idle()
+            && !self.flight.is_sampled()
+            && self.rack.is_calm(&self.flight)
+    }
+
     /// The window: in recovery that of PRR, where it is on.
+    #[inline]
     fn window(&self, cwnd: u64) -> u64 {
-        self.prr.as_ref().map_or(cwnd, Prr::cwnd)
+        self.prr.as_ref().map_or(cwnd, |prr| prr.cwnd())
     }
 
     /// RFC 8985, section 7.2: after new data, and after an acknowledgement of new data, outside of
@@ -109,6 +121,7 @@ impl RackTlp {
 }
 
 /// What an acknowledgement brought.
+#[derive(Clone, Copy)]
 struct News {
     delivery: Delivery,
     /// The segment reported as a duplicate.
@@ -159,7 +172,7 @@ fn place(block: SackBlock, ack: u64) -> Interval {
 
 /// A segment to be sent again.
 fn again(record: &Record) -> Chunk {
-    let Transmission { seq, octets, fin } = record.segment;
+    let Transmission { seq, octets, fin } = record.segment();
     Chunk {
         seq,
         len: (octets - u32::from(fin)) as u16,
@@ -170,26 +183,36 @@ fn again(record: &Record) -> Chunk {
 
 impl Sender {
     /// The next segment that may leave now.
+    #[inline]
     pub(super) fn poll_by_time(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        let sampled = io.algorithm.samples_rate();
-        let rack = (self.rack).get_or_insert_with(|| Box::new(RackTlp::new(sampled)));
+        let sampled = || Box::new(RackTlp::new(io.algorithm.samples_rate()));
+        let rack = self.rack.get_or_insert_with(sampled);
         if rack.probe.due {
             return self.poll_probe(io.config);
         }
         let SendWindow { cwnd, limited_by } = io.window();
-        let cwnd = rack.window(cwnd);
-        let probing = rack.f_rto.is_probing();
-        if let Some(lost) = rack.flight.next_lost().filter(|_| !probing) {
-            // No acknowledgement would come while nothing is in flight.
-            let held = !rack.forced && rack.flight.pipe() > 0;
-            if held && rack.flight.pipe() + lost.octets() > cwnd {
-                self.stream.limit.set(limited_by);
-                return None;
-            }
-            return Some(again(&lost));
+        let window = SendWindow {
+            cwnd: rack.window(cwnd),
+            limited_by,
+        };
+        if rack.flight.lost_segments() > 0 && !rack.f_rto.is_probing() {
+            return self.poll_lost(window);
         }
-        let window = SendWindow { cwnd, limited_by };
         self.poll_new_by_time(io, window)
+    }
+
+    /// The first lost segment again.
+    #[cold]
+    fn poll_lost(&mut self, window: SendWindow) -> Option<Chunk> {
+        let rack = self.rack.as_mut()?;
+        let lost = rack.flight.next_lost()?;
+        // No acknowledgement would come while nothing is in flight.
+        let held = !rack.forced && rack.flight.pipe() > 0;
+        if held && rack.flight.pipe() + lost.octets() > window.cwnd {
+            self.stream.limit.set(window.limited_by);
+            return None;
+        }
+        Some(again(&lost))
     }
 
     /// RFC 8985, section 7.3: a new segment if there is one that the peer takes, else the last again.
@@ -205,6 +228,7 @@ impl Sender {
     }
 
     /// Never-sent data, or the FIN.
+    #[inline]
     fn poll_new_by_time(&mut self, io: &mut Io<'_>, window: SendWindow) -> Option<Chunk> {
         let SendWindow { cwnd, limited_by } = window;
         let (nxt, una) = (self.space.nxt(), self.space.una());
@@ -232,22 +256,29 @@ impl Sender {
         }
         let gathers = io.config.burst > 1 && calm && rack.flight.sacked_segments() == 0;
         let len = self.fit_peer_window(io, wanted, nxt - una)?;
-        let room = Room {
-            outstanding,
-            free: cwnd
-                .saturating_sub(outstanding)
-                .min(self.space.room_from(nxt)),
-            unsent: self.stream.written().saturating_sub(nxt),
-        };
-        if gathers && !self.stream.burst.may_leave(io.config, room) {
-            self.stream.limit.set(limited_by);
-            return None;
+        if gathers {
+            let free = cwnd.saturating_sub(outstanding);
+            let room = Room {
+                outstanding,
+                free: free.min(self.space.room_from(nxt)),
+                unsent: self.stream.written().saturating_sub(nxt),
+            };
+            if !self.stream.burst.may_leave(io.config, room) {
+                self.stream.limit.set(limited_by);
+                return None;
+            }
         }
         let rack = self.rack.as_mut()?;
         rack.f_rto.take_segment();
         let flight = nxt - una;
         self.recovery
             .note_new_data((flight + len).saturating_sub(cwnd.max(flight)));
+        let next = self.stream.payload_from(nxt + len, io.config.mss);
+        if calm && outstanding + len + next > cwnd {
+            // The limit that the next poll would find, set here for a comparison.
+            self.stream.limit.set_full(limited_by);
+            self.stream.burst.end();
+        }
         Some(self.chunk(nxt, nxt + len))
     }
 
@@ -288,12 +319,50 @@ impl Sender {
     }
 
     /// An acceptable acknowledgement arrived; gives whether it acknowledged something new.
+    #[inline]
     pub(super) fn handle_ack_by_time(
         &mut self,
         io: &mut Io<'_>,
         info: &AckInfo<'_>,
         edge_moved: bool,
     ) -> bool {
+        let advanced = info.ack > self.space.una();
+        let plain = advanced && info.sacks.is_empty() && self.recovery.phase() == Phase::Open;
+        if plain && self.rack.as_ref().is_some_and(|rack| rack.is_calm()) {
+            self.handle_calm_ack(io, info);
+            return true;
+        }
+        self.handle_any_ack(io, info, edge_moved)
+    }
+
+    /// An acknowledgement of data that arrived in order, as nearly all are. The steps are those of
+    /// [`Self::handle_any_ack`] without the ones that would do nothing.
+    #[inline(always)]
+    fn handle_calm_ack(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
+        let (una, written) = (self.space.una(), self.stream.written());
+        let rtt = self.round_trip(io, info);
+        self.timer.on_new_ack(rtt, &io.config.rto);
+        self.space.acknowledge(info.ack);
+        self.recovery.end_limited_transmit();
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        if rtt.is_some() {
+            rack.probe.note_sample();
+        }
+        let last = rack.flight.acknowledge_calmly(info.ack);
+        rack.rack.update_calmly(io.now, last, rtt);
+        let progress = Progress {
+            echo: info.echo,
+            acked: info.ack.min(written) - una.min(written),
+            rtt,
+            limited_by: self.stream.limit.by(),
+        };
+        self.report_ack(io, progress);
+        self.restart_timers(io, true);
+    }
+
+    /// Any acceptable acknowledgement; gives whether it acknowledged something new.
+    #[inline(never)]
+    fn handle_any_ack(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>, edge_moved: bool) -> bool {
         self.check_app_limited(io.algorithm, io.config);
         let (una, written) = (self.space.una(), self.stream.written());
         let flight_size = self.space.max() - una;
@@ -379,14 +448,14 @@ impl Sender {
         if news.recovered {
             rack.prr = None;
         }
-        if rack.undo.is_some() || rack.f_rto != FRto::Off {
-            self.check_reaction(io, news, advanced);
+        if (news.dsack.is_some() && rack.undo.is_some()) || rack.f_rto != FRto::Off {
+            self.check_reaction(io, *news, advanced);
         }
     }
 
     /// Whether the last reaction was needless: then it is undone.
     #[cold]
-    fn check_reaction(&mut self, io: &mut Io<'_>, news: &News, advanced: bool) {
+    fn check_reaction(&mut self, io: &mut Io<'_>, news: News, advanced: bool) {
         let recover = self.recovery.recover().unwrap_or(0);
         let (una, nxt) = (self.space.una(), self.space.nxt());
         let unsent = nxt < self.stream.end() && self.space.room_from(nxt) > 0;
@@ -474,10 +543,10 @@ impl Sender {
         if io.config.prr {
             // RFC 9937, section 6.1.
             let unreported = max - una - rack.flight.sacked_octets();
-            rack.prr = Some(Prr::new(unreported + delivered));
+            rack.prr = Some(Box::new(Prr::new(unreported + delivered)));
         }
         let count = rack.flight.lost_segments();
-        let largest = rack.flight.last_lost().map_or(una, |lost| lost.segment.seq);
+        let largest = rack.flight.last_lost().map_or(una, |lost| lost.seq);
         self.report_loss(io, CongestionEvent::Loss { count, largest }, flight_size);
         self.recovery.end_limited_transmit();
     }

@@ -8,10 +8,22 @@ use super::io::{Io, send_window};
 use super::sender::Sender;
 
 impl Sender {
+    #[inline]
+    fn samples_rate(&self) -> bool {
+        self.rack.as_ref().is_some_and(|it| it.flight.is_sampled())
+    }
+
     /// CheckIfApplicationLimited (section 4.1.2.4): before data are written, at an acknowledgement, and at the
     /// timer.
+    #[inline]
     pub(super) fn check_app_limited(&mut self, algorithm: &Algorithm, config: &Config) {
-        let Some(rack) = self.rack.as_mut().filter(|it| it.flight.is_sampled()) else {
+        if self.samples_rate() {
+            self.mark_app_limited(algorithm, config);
+        }
+    }
+
+    fn mark_app_limited(&mut self, algorithm: &Algorithm, config: &Config) {
+        let Some(rack) = &mut self.rack else {
             return;
         };
         let sent_all = self.space.nxt() == self.stream.end() && rack.flight.lost_segments() == 0;
@@ -33,7 +45,14 @@ impl Sender {
     }
 
     /// Reports the segments found lost.
+    #[inline]
     pub(super) fn report_losses(&mut self, io: &mut Io<'_>) {
+        if self.samples_rate() {
+            self.report_sampled_losses(io);
+        }
+    }
+
+    fn report_sampled_losses(&mut self, io: &mut Io<'_>) {
         let Some(rack) = &mut self.rack else {
             return;
         };
@@ -44,7 +63,14 @@ impl Sender {
     }
 
     /// Reports the sample of an acknowledgement.
+    #[inline]
     pub(super) fn report_rate(&mut self, io: &mut Io<'_>) {
+        if self.samples_rate() {
+            self.report_sample(io);
+        }
+    }
+
+    fn report_sample(&mut self, io: &mut Io<'_>) {
         let flight = self.rack.as_mut().map(|rack| &mut rack.flight);
         let Some(sample) = flight.and_then(|flight| flight.rate_sample(io.now)) else {
             return;
