@@ -5,8 +5,8 @@ use incastle_congestion::{
     Algorithm, Cubic, CubicConfig, Dctcp, DctcpConfig, NewReno, NewRenoConfig,
 };
 use incastle_transport::tcp::{
-    Arrival, Batch, CeChange, Config, Connection, EcnMode, Flags, Recovery, Role, SackBlock,
-    Segment,
+    Arrival, Batch, CeChange, Config, Connection, EcnMode, Flags, LossDetection, Recovery, Role,
+    SackBlock, Segment,
 };
 use incastle_units::{Bytes, Ecn, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -66,6 +66,11 @@ fn config(kind: u8, variant: u8) -> Config {
         dsack: by_time,
         prr: by_time && flag(4),
         f_rto: by_time && flag(5),
+        loss_detection: if by_time && flag(6) {
+            LossDetection::Linux
+        } else {
+            LossDetection::Rfc
+        },
         ecn: ecns[usize::from(kind >> 2) % 4],
         handshake: kind & 16 != 0,
         mss: if flag(0) { 100 } else { 1460 },

@@ -453,6 +453,7 @@ def test_a_record_without_room_is_made_again(monkeypatch: pytest.MonkeyPatch) ->
 def incast() -> ic.Result:
     scenario = ic.load(EXAMPLES / "incast.toml")
     changes = {"transport.congestion": "new-reno", "run.duration": "250 ms"}
+    changes["transport.preset"] = "ns-2-2010"  # the recovery with the most timeouts
     return ic.run(
         scenario.with_overrides({**changes, "measure.events": "all", "measure.timeouts": True})
     )

@@ -39,6 +39,14 @@ impl Preset {
         }
     }
 
+    /// tcp_schedule_loss_probe(), tcp_rack_mark_lost() and tcp_rack_advance() of Linux.
+    pub(crate) fn loss_detection(self, recovery: tcp::Recovery) -> tcp::LossDetection {
+        match (self, recovery) {
+            (Self::Linux, tcp::Recovery::RackTlp) => tcp::LossDetection::Linux,
+            _ => tcp::LossDetection::Rfc,
+        }
+    }
+
     /// Linux has HyStart for CUBIC alone; RFC 9438, section 4.10, and RFC 9406 recommend HyStart++.
     pub(crate) fn slow_start(self, congestion: Option<&Congestion>) -> SlowStart {
         match (self, congestion) {

@@ -45,6 +45,8 @@ table! {
         value prr: bool = preset.is_recent() && is_rack(recovery) && !is_bbr(congestion.as_ref()), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"` and under bbr";
         /// Detection of spurious timeouts, which are then undone (RFC 5682).
         value f_rto: bool = preset.is_recent() && is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"`";
+        /// RACK-TLP as RFC 8985 has it, or as Linux: with longer timers of probes and of reordering, and without timestamps. `"linux"` needs `recovery = "rack-tlp"`.
+        value loss_detection: tcp::LossDetection = preset.loss_detection(recovery), shown "`\"linux\"`; `\"rfc\"` under another `preset` or `recovery`";
         /// The use of ECN.
         value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp, dt-cwa and prague, else `\"off\"`";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
@@ -261,6 +263,15 @@ words! {
 }
 
 words! {
+    for tcp::LossDetection {
+        /// A probe after two round trips, and the delay of an ACK where one may be delayed (RFC 8985).
+        "rfc" => Rfc,
+        /// A probe 2 ms after two round trips, or `min_rto` after them with one segment outstanding; 2 ms more for reordering; no timestamps (Linux 6.18).
+        "linux" => Linux,
+    }
+}
+
+words! {
     /// The use of ECN.
     pub enum EcnMode {
         /// None.
@@ -414,6 +425,7 @@ impl Tcp {
             dsack: self.dsack,
             prr: self.prr,
             f_rto: self.f_rto,
+            loss_detection: self.loss_detection,
             ecn: self.ecn.with(self.ce_change),
             ect_on_control: self.ect_on_control,
             handshake: self.handshake,

@@ -7,10 +7,10 @@ use incastle_units::Span;
 /// Section 7.2: the probe timeout without a round trip.
 const WITHOUT_SAMPLE: Span = Span::from_secs(1);
 
-/// TLP_calc_PTO, without its end at the retransmission timeout. `max_ack_delay` is that of the
-/// acknowledgement of what is outstanding.
-pub fn probe_timeout(srtt: Option<Span>, max_ack_delay: Span) -> Span {
-    srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt * 2 + max_ack_delay)
+/// TLP_calc_PTO, without its end at the retransmission timeout. `beyond` is the time on top of two round trips,
+/// in the RFC TLP.max_ack_delay where the acknowledgement of what is outstanding may be delayed.
+pub fn probe_timeout(srtt: Option<Span>, beyond: Span) -> Span {
+    srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt * 2 + beyond)
 }
 
 /// A probe that is outstanding.

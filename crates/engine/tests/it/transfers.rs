@@ -251,19 +251,24 @@ fn transfers() -> impl Strategy<Value = Transfer> {
         (0..150_000_u64, 0..5_000_u64, any::<bool>()),
         (algo, recovery, any::<bool>(), any::<bool>()),
         (1..4_u32, 1..9_u32, any::<bool>(), 1..300_u64, any::<bool>()),
-        any::<[bool; 4]>(),
+        any::<[bool; 5]>(),
     )
         .prop_map(|(size, kind, acks, mechanisms)| {
             let (algo, recovery, handshake, timestamps) = kind;
             let base = tcp_config(algo);
             let with_rack = mechanisms.map(|on| on && recovery == tcp::Recovery::RackTlp);
-            let [tail_loss_probe, dsack, prr, f_rto] = with_rack;
+            let [tail_loss_probe, dsack, prr, f_rto, linux] = with_rack;
             let config = tcp::Config {
                 recovery,
                 tail_loss_probe,
                 dsack,
                 prr,
                 f_rto,
+                loss_detection: if linux {
+                    tcp::LossDetection::Linux
+                } else {
+                    tcp::LossDetection::Rfc
+                },
                 handshake,
                 timestamps,
                 delayed_ack_count: acks.0,

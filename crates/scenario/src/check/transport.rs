@@ -1,7 +1,7 @@
 //! Checks of `[transport]` and of each group's own transport.
 
-use incastle_transport::tcp::{MAX_RECEIVE_WINDOW, Recovery};
-use incastle_units::Amount;
+use incastle_transport::tcp::{LossDetection, MAX_RECEIVE_WINDOW, Recovery};
+use incastle_units::{Amount, Span};
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
 use crate::check::{mtu, plausible, udt};
@@ -139,6 +139,7 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
     check_swift(path, tcp, cx);
     check_slow_start(path, tcp, cx);
     check_rack(path, tcp, cx);
+    check_probes(path, tcp, cx);
     check_bbr(path, tcp, cx);
     if tcp.congestion.needs_fractions() && tcp.ecn != EcnMode::Dctcp {
         let word = tcp.congestion.word();
@@ -198,18 +199,40 @@ fn check_rack(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         return;
     }
     let mechanisms = [
-        ("tail_loss_probe", tcp.tail_loss_probe),
-        ("dsack", tcp.dsack),
-        ("prr", tcp.prr),
-        ("f_rto", tcp.f_rto),
+        ("tail_loss_probe", tcp.tail_loss_probe, "true"),
+        ("dsack", tcp.dsack, "true"),
+        ("prr", tcp.prr, "true"),
+        ("f_rto", tcp.f_rto, "true"),
+        (
+            "loss_detection",
+            tcp.loss_detection == LossDetection::Linux,
+            "\"linux\"",
+        ),
     ];
-    for (key, _) in mechanisms.iter().filter(|(_, on)| *on) {
+    for (key, _, value) in mechanisms.iter().filter(|(_, on, _)| *on) {
         cx.error_at(
             &format!("{path}.{key}"),
-            format!("{key} = true without recovery = \"rack-tlp\""),
+            format!("{key} = {value} without recovery = \"rack-tlp\""),
         )
         .help("set recovery = \"rack-tlp\", which has selective acknowledgements and the time of each transmission");
     }
+}
+
+/// Warns where Linux's probe timer does not wait for a delayed ACK.
+fn check_probes(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    let probes = tcp.tail_loss_probe && tcp.loss_detection == LossDetection::Linux;
+    if !probes || tcp.delayed_ack_count <= 2 || tcp.delayed_ack_timeout <= Span::from_ms(2) {
+        return;
+    }
+    cx.warn_at(
+        &written(path, &["delayed_ack_count", "loss_detection"], cx),
+        format!(
+            "the ACK of two segments may be delayed by {}, but a probe leaves two round trips and 2 ms after them: \
+             one may be sent again for nothing",
+            tcp.delayed_ack_timeout
+        ),
+    )
+    .help("delayed_ack_count = 2, as Linux has it, or loss_detection = \"rfc\"");
 }
 
 /// Reports the keys that bbr refuses.

@@ -4,7 +4,7 @@ use incastle_congestion::{
     AckSample, Context, Controller as _, Echo, LimitedBy, Phase, SlowStart, Window,
 };
 use incastle_scenario::language::tcp::{AbcLimit, Tcp};
-use incastle_transport::tcp::{Config, Recovery};
+use incastle_transport::tcp::{Config, LossDetection, Recovery};
 use incastle_units::{Bytes, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng as _;
@@ -39,6 +39,7 @@ fn that_of_ns_2_has_the_recovery_of_its_control() {
     let config = plain.to_config(1);
     assert_eq!(config.recovery, Recovery::NewReno);
     assert_eq!(mechanisms(&config), [false; 4]);
+    assert_eq!(config.loss_detection, LossDetection::Rfc);
     assert_eq!(config.rto, Config::default().rto);
 }
 
@@ -68,8 +69,26 @@ fn a_key_that_is_written_has_its_value() {
     let config = sack.to_config(1);
     assert_eq!(config.recovery, Recovery::Sack);
     assert_eq!(mechanisms(&config), [false; 4]);
+    assert_eq!(config.loss_detection, LossDetection::Rfc);
     let held = tcp(&[linux, ("transport.prr", "false")]);
     assert_eq!(mechanisms(&held.to_config(1)), [true, true, false, true]);
+    let detection = |sets: &[(&str, &str)]| tcp(sets).to_config(1).loss_detection;
+    let (rfc, ns2) = (
+        ("transport.preset", "rfc"),
+        ("transport.preset", "ns-2-2010"),
+    );
+    assert_eq!(detection(&[linux]), LossDetection::Linux);
+    assert_eq!(detection(&[rfc]), LossDetection::Rfc);
+    assert_eq!(
+        detection(&[linux, ("transport.loss_detection", "rfc")]),
+        LossDetection::Rfc
+    );
+    let rack = ("transport.recovery", "rack-tlp");
+    assert_eq!(detection(&[ns2, rack]), LossDetection::Rfc);
+    assert_eq!(
+        detection(&[ns2, rack, ("transport.loss_detection", "linux")]),
+        LossDetection::Linux
+    );
 }
 
 #[test]

@@ -8,6 +8,8 @@ use incastle_congestion::PacingRatio;
 use incastle_units::{Bytes, Span};
 use thiserror::Error;
 
+use super::loss_detection::LossDetection;
+
 /// The largest receive window: 2^30 bytes, as with the largest window scale (RFC 7323,
 /// section 2.3). It keeps everything outstanding well inside half of the sequence space.
 pub const MAX_RECEIVE_WINDOW: Bytes = Bytes::new(1 << 30);
@@ -95,6 +97,8 @@ pub struct Config {
     pub prr: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub f_rto: bool,
+    /// RACK-TLP as RFC 8985 has it, or as Linux.
+    pub loss_detection: LossDetection,
     /// ECN.
     pub ecn: EcnMode,
     /// Whether SYN, SYN-ACK, pure ACKs, probes and retransmissions are ECN-capable too.
@@ -138,6 +142,7 @@ impl Default for Config {
             dsack: false,
             prr: false,
             f_rto: false,
+            loss_detection: LossDetection::Rfc,
             ecn: EcnMode::Off,
             ect_on_control: EcnMode::Off.default_ect_on_control(),
             handshake: true,
@@ -192,7 +197,9 @@ pub enum ConfigError {
     #[error("the granularity of the retransmission timer must be longer than 0")]
     NoGranularity,
     /// A mechanism whose prerequisite is missing.
-    #[error("tail_loss_probe, dsack, prr and f_rto need recovery by RACK-TLP")]
+    #[error(
+        "tail_loss_probe, dsack, prr, f_rto and Linux's loss_detection need recovery by RACK-TLP"
+    )]
     NeedsRack,
     /// The limits of the timer contradict each other.
     #[error("min_rto and initial_rto must be longer than 0 and at most max_rto")]
@@ -206,7 +213,8 @@ impl Config {
         let too_short = rto.min == Span::ZERO || rto.initial == Span::ZERO;
         let too_long = rto.min > rto.max || rto.initial > rto.max;
         let mss = Bytes::new(u64::from(self.mss));
-        let needs_rack = self.tail_loss_probe || self.dsack || self.prr || self.f_rto;
+        let mechanisms = [self.tail_loss_probe, self.dsack, self.prr, self.f_rto];
+        let needs_rack = mechanisms.contains(&true) || self.loss_detection != LossDetection::Rfc;
         let mistakes = [
             (self.mss == 0, ConfigError::NoSegment),
             (self.delayed_ack_count == 0, ConfigError::NoAck),

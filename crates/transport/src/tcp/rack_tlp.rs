@@ -14,6 +14,7 @@ use incastle_recovery::{
 use incastle_units::{Bytes, Span, Time};
 
 use super::io::{AckInfo, Io, Progress};
+use super::loss_detection::LossDetection;
 use super::recovery::Head;
 use super::segment::SackBlock;
 use super::sender::Sender;
@@ -100,11 +101,8 @@ impl RackTlp {
         let quiet = self.flight.sacked_segments() == 0 && !self.flight.is_empty();
         self.probe_at = Time::NEVER;
         if config.tail_loss_probe && quiet && self.probe.may_probe() {
-            // TLP.max_ack_delay: both endpoints have one configuration. A single segment in the RFC,
-            // which takes two for an ACK; here as many as the receiver waits for.
-            let delayed = self.flight.len() < config.delayed_ack_count as usize;
-            let max_ack_delay = config.delayed_ack_timeout * u64::from(delayed);
-            let wait = probe_timeout(srtt, max_ack_delay);
+            let beyond = LossDetection::beyond_round_trips(config, self.flight.len());
+            let wait = probe_timeout(srtt, beyond);
             self.probe_at = io.now.saturating_add(wait);
         }
     }
@@ -280,7 +278,8 @@ impl Sender {
         if rtt.is_some() {
             rack.probe.note_sample();
         }
-        let mut delivery = rack.rack.delivery(io.now, info.timestamp);
+        let echo = io.config.loss_detection.echo(info.timestamp);
+        let mut delivery = rack.rack.delivery(io.now, echo);
         let blocks = info.sacks.iter().map(|block| place(*block, info.ack));
         rack.flight
             .acknowledge(info.ack, blocks, |record| delivery.note(record));
@@ -358,6 +357,10 @@ impl Sender {
         let before = rack.flight.lost_segments();
         let found = (rack.rack).detect(&mut rack.flight, io.now, recovering, srtt);
         rack.reordering_at = found.timer_at;
+        if found.timer_at != Time::NEVER {
+            let rto_at = (io.now).saturating_add(self.timer.rto().backed_off(&io.config.rto));
+            rack.reordering_at = io.config.loss_detection.reordering(found.timer_at, rto_at);
+        }
         if waited && rack.reordering_at == Time::NEVER {
             // The reordering timer had taken the place of the retransmission timer.
             self.timer.arm(io.now, &io.config.rto, io.rng);

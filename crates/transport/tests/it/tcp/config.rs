@@ -1,6 +1,6 @@
 //! The parameters' ranges.
 
-use incastle_transport::tcp::{Config, ConfigError};
+use incastle_transport::tcp::{Config, ConfigError, LossDetection};
 use incastle_units::{Bytes, Span};
 
 #[test]
@@ -29,6 +29,12 @@ fn each_mistake_has_a_name() {
     assert_eq!(
         check(|c| c.max_cwnd = Some(Bytes::new(1459))),
         Err(ConfigError::MaxCwnd)
+    );
+    let needs_rack = Err(ConfigError::NeedsRack);
+    assert_eq!(check(|c| c.tail_loss_probe = true), needs_rack);
+    assert_eq!(
+        check(|c| c.loss_detection = LossDetection::Linux),
+        needs_rack
     );
     assert_eq!(
         check(|c| c.rto.min = Span::from_secs(61)),

@@ -1,6 +1,6 @@
 //! Loss detection by time and tail loss probes (RFC 8985).
 
-use incastle_transport::tcp::Config;
+use incastle_transport::tcp::{Config, LossDetection};
 use incastle_units::Time;
 
 use super::script::{beginning, control, rack, script, timeouts, write};
@@ -154,7 +154,7 @@ fn of_hundred(config: &Config, position: u64, times: u32) -> Wire {
 /// The configurations of the exhaustive tests.
 fn configurations() -> Vec<Config> {
     let mut all = Vec::new();
-    for bits in 0..16_u8 {
+    for bits in 0..32_u8 {
         let on = |bit: u8| bits & (1 << bit) != 0;
         all.push(Config {
             prr: on(0),
@@ -162,6 +162,11 @@ fn configurations() -> Vec<Config> {
             delayed_ack_count: if on(2) { 2 } else { 1 },
             f_rto: on(3),
             dsack: !on(3),
+            loss_detection: if on(4) {
+                LossDetection::Linux
+            } else {
+                LossDetection::Rfc
+            },
             ..rack(10)
         });
     }
