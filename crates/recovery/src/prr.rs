@@ -100,9 +100,74 @@ mod tests {
         }
     }
 
+    /// The cells of a row of a figure, below the numbers of its ACKs.
+    fn cells<'a>(figure: &'a str, name: &str) -> Vec<&'a str> {
+        let row = |name: &str| {
+            let mut rows = figure.lines().map(str::trim_start);
+            rows.find(|row| row.starts_with(name)).expect("a row")
+        };
+        let ends = row("a").match_indices(char::is_numeric);
+        let ends: Vec<usize> = ends.map(|(at, _)| at + 1).collect();
+        let is_last = |at: &usize| !ends.contains(&(at + 1));
+        let ends: Vec<usize> = ends.iter().copied().filter(is_last).collect();
+        let starts = [1].into_iter().chain(ends.iter().copied());
+        let cell = |(start, end): (usize, &usize)| row(name).get(start..*end).unwrap_or("").trim();
+        starts.zip(&ends).map(cell).collect()
+    }
+
+    /// Compares an episode with the ACKs of a figure of RFC 9937, section 8, from the third on. There 22 segments are
+    /// outstanding, three of them reported and `lost` lost; ssthresh is 10. A segment counts as one octet.
+    fn assert_figure(figure: &str, lost: u64) {
+        let [windows, inflights, sent] = ["c", "i", "s"].map(|name| cells(figure, name));
+        let mut prr = Prr::new(22 - 3 + 1);
+        let mut inflight = 22 - 3 - lost;
+        for ack in 2..windows.len() {
+            prr.on_ack(Acknowledged {
+                delivered: 1,
+                inflight,
+                ssthresh: 10,
+                safe: false,
+                mss: 1,
+            });
+            let segments = prr.cwnd() - inflight;
+            let row = (prr.cwnd().to_string(), inflight.to_string(), segments);
+            let sends = u64::from(!sent[ack].is_empty());
+            let expected = (windows[ack].into(), inflights[ack].into(), sends);
+            assert_eq!(row, expected, "column {ack}");
+            prr.on_sent(segments);
+            inflight = inflight + segments - 1;
+        }
+    }
+
+    /// Figure 1, PRR, without the last ACK, which ends the recovery. The figure sends with ACK 19 what leaves with ACK
+    /// 20 here: it takes the proportional part where inflight equals ssthresh, which the pseudocode of section 6.2
+    /// leaves to the reduction bound.
     #[test]
-    fn halves_by_one_segment_for_two_acknowledgements() {
-        // 20 segments, the first is lost: ssthresh = 10. The first ACK is the fast retransmit.
+    fn a_single_loss() {
+        assert_figure(
+            "a X  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21
+             c   20 20 19 18 18 17 17 16 16 15 15 14 14 13 13 12 12 11 10 10 10
+             i   19 19 18 18 17 17 16 16 15 15 14 14 13 13 12 12 11 11 10  9  9
+             s    N  N  R     N     N     N     N     N     N     N        N  N",
+            1,
+        );
+    }
+
+    /// Figure 2, PRR: the first 15 segments are lost. The columns of the lost segments are left out.
+    #[test]
+    fn a_burst_of_losses() {
+        assert_figure(
+            "a X 15 16 17 18 19
+             c   20 20  5  5  5
+             i   19 19  4  4  4
+             s    N  N  R  R  R",
+            15,
+        );
+    }
+
+    #[test]
+    fn in_octets_a_segment_waits_until_all_of_it_is_allowed() {
+        // As in figure 1: 20 segments, the first is lost: ssthresh = 10. The first ACK is the fast retransmit.
         let mut prr = Prr::new(20 * MSS);
         let mut inflight = 18 * MSS;
         let mut sent = Vec::new();

@@ -133,13 +133,34 @@ fn hystart_sets_ssthresh_to_the_window_and_watches_again_after_a_timeout() {
 
 /// A round of `count` segments, each acknowledged alone after `ms`.
 fn round(sender: &mut Sender, control: &mut NewReno, count: u64, ms: u64) -> bool {
+    round_of(sender, control, count, Span::from_ms(ms))
+}
+
+fn round_of(sender: &mut Sender, control: &mut NewReno, count: u64, rtt: Span) -> bool {
     sender.send(control, count * MSS);
-    (0..count).fold(false, |_, _| ack(sender, control, Span::from_ms(ms)))
+    (0..count).fold(false, |_, _| ack(sender, control, rtt))
 }
 
 fn plus_plus() -> (Sender, NewReno) {
     let control = NewReno::new(config(SlowStart::HystartPlusPlus, 10));
     (Sender::default(), control)
+}
+
+/// RFC 9406, section 4.2: RttThresh = max(4 ms, min(lastRoundMinRTT / 8, 16 ms)), at its edges. The first round has
+/// none, since lastRoundMinRTT is infinite.
+#[test]
+fn the_threshold_of_conservative_slow_start() {
+    let us = Span::from_us(1);
+    for (last, threshold) in [(1, 4), (32, 4), (40, 5), (80, 10), (128, 16), (800, 16)] {
+        let edge = Span::from_ms(last + threshold);
+        for (rtt, growth) in [(edge - us, 10 * MSS), (edge, 7 * MSS + 3 * MSS / 4)] {
+            let (mut sender, mut control) = plus_plus();
+            round(&mut sender, &mut control, 10, last);
+            assert_eq!(cwnd(&control), 20 * MSS);
+            round_of(&mut sender, &mut control, 10, rtt);
+            assert_eq!(cwnd(&control), 20 * MSS + growth, "{last} ms, {rtt:?}");
+        }
+    }
 }
 
 #[test]

@@ -11,6 +11,7 @@ mod dsack;
 mod ecn;
 mod f_rto;
 mod fuzz;
+mod hystart;
 mod loss_detection;
 mod losses;
 mod properties;
