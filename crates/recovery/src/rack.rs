@@ -58,6 +58,7 @@ impl MinRtt {
 #[derive(Debug, Clone, Copy)]
 pub struct Delivery {
     now: Time,
+    ack: u64,
     /// The returned timestamp, or NEVER.
     echo: Time,
     min_rtt: Span,
@@ -91,12 +92,14 @@ impl Delivery {
         }
     }
 
-    /// Section 6.2, step 2: an acknowledgement that may be of an earlier transmission.
+    /// Section 6.2, step 2: an acknowledgement that may be of an earlier transmission. The timestamp is that of the
+    /// segment that moved the cumulative acknowledgement last (RFC 7323, section 4.3): it tells nothing of those
+    /// reported above.
     #[cold]
     fn may_be_of_earlier(&self, record: &Record) -> bool {
         let rtt = self.now.saturating_since(record.sent_at);
-        let early = self.echo != Time::NEVER && self.echo < record.sent_at;
-        early || rtt < self.min_rtt
+        let echoed = record.end() <= self.ack && self.echo != Time::NEVER;
+        (echoed && self.echo < record.sent_at) || rtt < self.min_rtt
     }
 }
 
@@ -163,11 +166,12 @@ impl Default for Rack {
 }
 
 impl Rack {
-    /// An acknowledgement arrives.
+    /// An acknowledgement of everything below `ack` arrives.
     #[inline]
-    pub fn delivery(&self, now: Time, echo: Time) -> Delivery {
+    pub fn delivery(&self, now: Time, ack: u64, echo: Time) -> Delivery {
         Delivery {
             now,
+            ack,
             echo,
             min_rtt: self.min_rtt.get(),
             octets: 0,
@@ -307,9 +311,13 @@ impl Rack {
     }
 
     /// Section 6.3: what a timeout of the retransmission timer finds lost, the first segment and all
-    /// whose time has passed.
+    /// whose time has passed. Before the first delivery the round trip is SRTT, perhaps of the handshake; without
+    /// either no other segment has waited for one.
     pub fn mark_at_timeout(&self, flight: &mut Flight, now: Time, srtt: Option<Span>) {
-        let wait = self.rtt + self.reo_wnd(true, flight.sacked_segments(), srtt);
+        let delivered = self.sent_end > 0;
+        let rtt = if delivered { Some(self.rtt) } else { srtt };
+        let reo_wnd = self.reo_wnd(true, flight.sacked_segments(), srtt);
+        let wait = rtt.map_or(Span::MAX, |rtt| rtt + reo_wnd);
         let head = flight.first().map(|first| first.order);
         flight.mark_lost(|record| {
             let expired = record.sent_at.saturating_add(wait) <= now;
@@ -346,7 +354,7 @@ mod tests {
     /// RACK after an acknowledgement of these segments, which left once at 0 ms, at 20 ms.
     fn after(flight: &mut Flight, ack: u64, blocks: &[(u64, u64)]) -> Rack {
         let mut rack = Rack::default();
-        let mut delivery = rack.delivery(ms(20), Time::NEVER);
+        let mut delivery = rack.delivery(ms(20), 1000 * ack, Time::NEVER);
         let blocks = blocks.iter().map(|&(from, to)| crate::Interval {
             start: 1000 * from,
             end: 1000 * to,
@@ -417,7 +425,7 @@ mod tests {
         let mut segments = flight(4);
         let mut rack = after(&mut segments, 0, &[(2, 3)]);
         assert!(!rack.reordering_seen);
-        let mut delivery = rack.delivery(ms(22), Time::NEVER);
+        let mut delivery = rack.delivery(ms(22), 1000, Time::NEVER);
         segments.acknowledge(1000, std::iter::empty(), |record| delivery.note(record));
         rack.update(&delivery, None);
         assert!(rack.reordering_seen);
@@ -453,7 +461,7 @@ mod tests {
 
     /// The state after an acknowledgement without reports, by the general rule.
     fn generally(mut rack: Rack, mut flight: Flight, now: Time, ack: u64) -> String {
-        let mut delivery = rack.delivery(now, Time::NEVER);
+        let mut delivery = rack.delivery(now, ack, Time::NEVER);
         flight.acknowledge(ack, std::iter::empty(), |record| delivery.note(record));
         rack.update(&delivery, Some(RTT));
         let found = rack.detect(&mut flight, now, false, Some(RTT));
@@ -476,7 +484,7 @@ mod tests {
             for ((kind, at), now) in operations.into_iter().zip(1..) {
                 let (now, una) = (ms(now / 4), flight.first().map_or(1000 * end, |first| first.seq));
                 let lost = flight.next_lost();
-                let mut delivery = rack.delivery(now, Time::NEVER);
+                let mut delivery = rack.delivery(now, una, Time::NEVER);
                 match (kind, lost) {
                     (0..3, _) => {
                         flight.sent(segment(end), now);

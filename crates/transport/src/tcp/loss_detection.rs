@@ -37,9 +37,7 @@ impl LossDetection {
     }
 
     /// The timestamp that an acknowledgement returns, as far as it decides which transmission was delivered
-    /// (section 6.2, step 2); else NEVER. That of data beyond a gap returns the timestamp of the segment before
-    /// the gap (RFC 7323, section 4.3), so that in the RFC a repeated segment beyond a gap shows no loss:
-    /// not even a probe. tcp_rack_advance() of Linux has no such condition.
+    /// (section 6.2, step 2); else NEVER. tcp_rack_advance() of Linux has no such condition.
     #[inline]
     pub(super) fn echo(self, timestamp: Time) -> Time {
         match self {

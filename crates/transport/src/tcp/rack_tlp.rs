@@ -279,7 +279,7 @@ impl Sender {
             rack.probe.note_sample();
         }
         let echo = io.config.loss_detection.echo(info.timestamp);
-        let mut delivery = rack.rack.delivery(io.now, echo);
+        let mut delivery = rack.rack.delivery(io.now, info.ack, echo);
         let blocks = info.sacks.iter().map(|block| place(*block, info.ack));
         rack.flight
             .acknowledge(info.ack, blocks, |record| delivery.note(record));
@@ -504,16 +504,18 @@ impl Sender {
     /// outside of a recovery.
     pub(super) fn on_timeout_by_time(&mut self, io: &mut Io<'_>, before: Option<ControlState>) {
         let (srtt, una) = (self.timer.rto().smoothed(), self.space.una());
-        let Some(rack) = &mut self.rack else {
-            return;
-        };
+        let rack = self.rack.as_mut().expect("called where RACK is on");
+        // RFC 5682, section 3.1, step 1: not where a recovery or another timeout is not over. Where the same segment
+        // times out again, it begins anew, and the first reaction is still the one in question.
+        let again = rack.f_rto == FRto::Repeated;
         rack.react();
         rack.rack.mark_at_timeout(&mut rack.flight, io.now, srtt);
-        // RFC 5682, section 3.1, step 1: not where a recovery or a timeout is not over.
-        if before.is_some() && io.config.f_rto {
+        if io.config.f_rto && (before.is_some() || again) {
             rack.f_rto = FRto::Repeated;
         }
-        rack.undo = before.map(|before| Box::new(Undo::new(una, before)));
+        if !again {
+            rack.undo = before.map(|before| Box::new(Undo::new(una, before)));
+        }
         rack.reordering_at = Time::NEVER;
         rack.rto_at = self.timer.at();
         rack.progress_at = io.now;

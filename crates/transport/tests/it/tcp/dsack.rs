@@ -4,7 +4,7 @@
 use incastle_transport::tcp::{Batch, Config};
 use incastle_units::{Ecn, Span};
 
-use super::script::{beginning, control, judged, rack, script, timeouts};
+use super::script::{beginning, control, judged, rack, rack_alone, script, timeouts};
 use super::wire::{Fate, Packet, Receiver, data, ms};
 
 /// The first and the last number of a segment of a table.
@@ -143,14 +143,6 @@ fn a_replicated_segment_changes_nothing() {
     assert_eq!(control(&replicated), control(&alone));
 }
 
-/// Without probes.
-fn without_probes() -> Config {
-    Config {
-        tail_loss_probe: false,
-        ..rack(4)
-    }
-}
-
 /// Section 5.3: a window of ACKs was lost. The timeout was needless, and is undone.
 #[test]
 fn a_timeout_after_lost_acks_is_undone() {
@@ -160,7 +152,7 @@ fn a_timeout_after_lost_acks_is_undone() {
          300 A 1000+1000 again
          310 B ack 5000 sack 1000-2000",
     )
-    .transfer(&without_probes(), 4000);
+    .transfer(&rack_alone(4), 4000);
     // The window of 4 segments, and its growth by an ACK of 4: abc_limit = 2 segments.
     assert_eq!((timeouts(&wire), control(&wire)), (1, (6000, None)));
 }
@@ -178,7 +170,7 @@ fn an_early_timeout_is_undone() {
          365 B ack 5000 sack 3000-4000
          365 B ack 5000 sack 4000-5000",
     )
-    .transfer(&without_probes(), 4000);
+    .transfer(&rack_alone(4), 4000);
     assert_eq!((timeouts(&wire), control(&wire)), (1, (4000, None)));
 }
 

@@ -17,6 +17,7 @@ mod losses;
 mod properties;
 mod prr;
 mod rack;
+mod rack_examples;
 mod script;
 mod timeout_kinds;
 mod timeouts;

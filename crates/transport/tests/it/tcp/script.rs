@@ -73,6 +73,14 @@ pub(crate) fn rack(segments: u64) -> Config {
     }
 }
 
+/// The same without probes.
+pub(crate) fn rack_alone(segments: u64) -> Config {
+    Config {
+        tail_loss_probe: false,
+        ..rack(segments)
+    }
+}
+
 /// The timeouts of A.
 pub(crate) fn timeouts(wire: &Wire) -> u64 {
     wire.endpoints[0].stats().timeouts
@@ -200,11 +208,14 @@ impl<'a> Run<'a> {
 /// Compares a record with the expected lines.
 #[track_caller]
 pub(crate) fn assert_lines(got: &[String], expected: &[String]) {
+    let same = got.iter().zip(expected).take_while(|(a, b)| a == b).count();
     assert!(
         got == expected,
-        "got:\n{}\nexpected:\n{}",
+        "got:\n{}\nexpected:\n{}\nThe first {same} lines are the same, then {:?} instead of {:?}.",
         got.join("\n"),
-        expected.join("\n")
+        expected.join("\n"),
+        got.get(same),
+        expected.get(same)
     );
 }
 

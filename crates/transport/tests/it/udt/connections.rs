@@ -20,13 +20,18 @@ fn a_stream_arrives_under_udt() {
     assert!(took >= Span::from_ms(80), "{took}");
 }
 
-#[test]
-fn a_stream_arrives_under_dcudp_at_the_rate_of_the_interface() {
+/// A connection of DCUDP over a path of that many Mbit/s.
+fn dcudp_at(rate: u64) -> Net {
     let path = Path {
-        rate: mbit(2_000),
+        rate: mbit(rate),
         ..Path::default()
     };
-    let mut net = Net::client_server(1, path, &dcudp_config(), &dcudp_config());
+    Net::client_server(1, path, &dcudp_config(), &dcudp_config())
+}
+
+#[test]
+fn a_stream_arrives_under_dcudp_at_the_rate_of_the_interface() {
+    let mut net = dcudp_at(2_000);
     let took = transfer(&mut net, 10_000_000, SECOND * 20);
     assert_eq!(net.a.core().dialect(), Dialect::Dcudp);
     // No slow start: 80 Mbit of payload at 1 Gbit/s from the first packet on, 80 ms, and the
@@ -41,11 +46,7 @@ fn a_stream_arrives_under_dcudp_at_the_rate_of_the_interface() {
 
 #[test]
 fn marks_keep_dcudp_from_losing_where_the_path_is_slower() {
-    let path = Path {
-        rate: mbit(500),
-        ..Path::default()
-    };
-    let mut net = Net::client_server(1, path, &dcudp_config(), &dcudp_config());
+    let mut net = dcudp_at(500);
     let took = transfer(&mut net, 10_000_000, SECOND * 20);
     let stats = net.a.core().stats();
     assert!(

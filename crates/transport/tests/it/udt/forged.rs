@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
 
 use super::hand::{
-    FIRST, GONE, Hand, PEER, SOCKET, ack, ack_with, dcudp, messages, number, shutdown, udt,
+    FIRST, GONE, Hand, PEER, SOCKET, ack, ack_with, data, dcudp, messages, number, shutdown, udt,
 };
 
 const FULL: u64 = 1456;
@@ -158,18 +158,6 @@ fn an_ack2_of_what_was_never_acknowledged_has_no_effect() {
     assert_eq!(refused(&hand).ack2s, 3);
     assert_eq!(hand.connection.smoothed_rtt(), before);
     assert_eq!(hand.go(10_000).controls().len(), 1);
-}
-
-fn data(sequence: u32, length: u16) -> DataHeader {
-    DataHeader {
-        sequence: number(sequence),
-        message: 1,
-        place: Place::Only,
-        in_order: true,
-        observe: false,
-        cwr: false,
-        length,
-    }
 }
 
 #[test]

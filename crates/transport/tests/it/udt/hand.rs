@@ -104,6 +104,19 @@ pub(crate) fn assert_ahead(timeout: Option<Time>, now: Time) {
     assert!(timeout.is_none_or(|at| at > now), "{timeout:?} at {now:?}");
 }
 
+/// The header of a packet that is a message alone.
+pub(crate) fn data(sequence: u32, length: u16) -> DataHeader {
+    DataHeader {
+        sequence: number(sequence),
+        message: 1,
+        place: Place::Only,
+        in_order: true,
+        observe: false,
+        cwr: false,
+        length,
+    }
+}
+
 impl Hand {
     /// A client that has not sent anything.
     pub(crate) fn asking(config: &Config, algorithm: Algorithm) -> Self {
@@ -286,16 +299,7 @@ impl Hand {
 
     /// The peer sends a full packet with that number.
     pub(crate) fn arrive(&mut self, sequence: u32, received: impl Into<Received>) {
-        let header = DataHeader {
-            sequence: number(sequence),
-            message: 1,
-            place: Place::Only,
-            in_order: true,
-            observe: false,
-            cwr: false,
-            length: 1000,
-        };
-        self.arrive_with(header, received);
+        self.arrive_with(data(sequence, 1000), received);
     }
 
     pub(crate) fn arrive_with(&mut self, header: DataHeader, received: impl Into<Received>) {
