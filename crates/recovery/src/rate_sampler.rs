@@ -61,7 +61,9 @@ impl RateSampler {
             delivered_at: Time::ZERO,
             first_sent: Time::ZERO,
             lost: 0,
-            app_limited: None,
+            // Section 4.1.2.4: the first write finds nothing unsent and nothing in the network, and max(C.delivered
+            // + C.inflight, 1) is 1. It comes before the first segment, with which samples begin here.
+            app_limited: Some(1),
             cwnd_limited: None,
             min_rtt: Span::MAX,
             newly_acked: 0,
@@ -257,19 +259,35 @@ mod tests {
         assert_eq!(all.tx_in_flight, Bytes::new(19_000));
     }
 
+    /// Section 4.1.2.4: the data of the first write leave into an empty network.
+    #[test]
+    fn the_first_flight_is_limited_by_the_application() {
+        let mut flight = flight();
+        send(&mut flight, 0, ms(0));
+        send(&mut flight, 1, ms(1));
+        let first = acknowledge(&mut flight, 1, ms(10)).expect("a delivery");
+        send(&mut flight, 2, ms(10));
+        let second = acknowledge(&mut flight, 2, ms(11)).expect("a delivery");
+        let next = acknowledge(&mut flight, 3, ms(20)).expect("a delivery");
+        let limited = [first, second, next].map(|sample| sample.is_app_limited);
+        assert_eq!(limited, [true, true, false]);
+    }
+
     #[test]
     fn a_bubble_marks_what_leaves_until_it_is_delivered() {
         let mut flight = flight();
         send(&mut flight, 0, ms(0));
+        acknowledge(&mut flight, 1, ms(10)).expect("a delivery");
+        send(&mut flight, 1, ms(10));
         flight.mark_app_limited();
-        send(&mut flight, 1, ms(1));
-        let before = acknowledge(&mut flight, 1, ms(10)).expect("a delivery");
-        send(&mut flight, 2, ms(10));
-        let within = acknowledge(&mut flight, 2, ms(11)).expect("a delivery");
-        send(&mut flight, 3, ms(11));
-        let last = acknowledge(&mut flight, 3, ms(20)).expect("a delivery");
-        let after = acknowledge(&mut flight, 4, ms(21)).expect("a delivery");
-        // The bubble ends once more than the first segment is delivered, at 11 ms.
+        send(&mut flight, 2, ms(11));
+        let before = acknowledge(&mut flight, 2, ms(20)).expect("a delivery");
+        send(&mut flight, 3, ms(20));
+        let within = acknowledge(&mut flight, 3, ms(21)).expect("a delivery");
+        send(&mut flight, 4, ms(21));
+        let last = acknowledge(&mut flight, 4, ms(30)).expect("a delivery");
+        let after = acknowledge(&mut flight, 5, ms(31)).expect("a delivery");
+        // The bubble ends once more than the second segment is delivered, at 21 ms.
         let limited = [before, within, last, after].map(|sample| sample.is_app_limited);
         assert_eq!(limited, [false, true, true, false]);
     }

@@ -243,6 +243,7 @@ impl Bbr {
 
 impl Controller for Bbr {
     fn on_sent(&mut self, cx: &mut Context<'_>, size: Bytes) {
+        self.timed_out = false;
         if self.pacing.is_none() {
             self.min_rtt = MinRtt::new(cx.now, cx.smoothed_rtt);
             self.extra_from = cx.now;

@@ -3,6 +3,7 @@
 
 mod algorithm;
 mod bbr;
+mod bbr_sequences;
 mod cubic;
 mod d2tcp;
 mod dctcp;

@@ -4,8 +4,8 @@
 use std::fmt::Write;
 
 use incastle_congestion::{
-    Algorithm, Cubic, CubicConfig, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa, DtCwaConfig,
-    NewReno, NewRenoConfig, Prague, PragueConfig, SlowStart, Swift, SwiftConfig,
+    Algorithm, Bbr, BbrConfig, Cubic, CubicConfig, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa,
+    DtCwaConfig, NewReno, NewRenoConfig, Prague, PragueConfig, SlowStart, Swift, SwiftConfig,
 };
 use incastle_units::{Bytes, Span, Time};
 
@@ -84,6 +84,14 @@ pub(crate) fn csv() -> String {
         &Pipe::new(unmarked, swift).run(end),
         every,
     );
+    // A buffer of five bandwidth-delay products, and one of a tenth, which every probe overflows.
+    for (name, capacity) in [("bbr", 500), ("bbr-losses", 10)] {
+        let bbr = Algorithm::from(Bbr::new(BbrConfig::new(mss)));
+        let link = Link { capacity, ..WIDE };
+        let every = Span::from_ms(100);
+        let rows = Pipe::new(link, bbr).run(Time::ZERO + every * 120);
+        append(&mut text, name, &rows, every);
+    }
     let dt_cwa = Algorithm::from(DtCwa::new(DtCwaConfig::new(mss)));
     append(
         &mut text,
