@@ -48,8 +48,8 @@ pub struct SwiftConfig {
 }
 
 impl SwiftConfig {
-    /// The defaults for a segment size and no hops. The paper has no values; these are the ones of htsim
-    /// (`SwiftSrc` of sim/swift.cpp), which names them guesses.
+    /// The defaults for a segment size and no hops. We found no source with Google's values; these are the
+    /// ones of htsim (`SwiftSrc` of sim/swift.cpp), which names them guesses.
     pub const fn new(mss: Bytes) -> Self {
         Self {
             mss,

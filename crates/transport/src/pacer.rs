@@ -49,6 +49,14 @@ impl Pacer {
         }
     }
 
+    /// One that allows no lag, with the next departure at `next`.
+    pub(crate) fn starting(next: Time) -> Self {
+        Self {
+            next,
+            ..Self::default()
+        }
+    }
+
     /// Nothing waits for its time: there is nothing to send, or a window or the peer holds it back.
     #[inline]
     pub(crate) const fn pause(&mut self) {

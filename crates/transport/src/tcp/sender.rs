@@ -51,7 +51,7 @@ pub(super) struct Sender {
     pub(super) recovery: LossRecovery,
     /// With loss detection by time, from the first segment on: most endpoints send no data.
     pub(super) rack: Option<Box<RackTlp>>,
-    /// Made once the controller returns a rate.
+    /// While segments are paced.
     pacer: Option<Box<Pacer>>,
 }
 
@@ -132,7 +132,9 @@ impl Sender {
     #[inline]
     pub(super) fn poll(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let rate = self.pacing(io.config, io.algorithm, io.stats.segments_sent);
-        if rate.is_some() && self.pacer.get_or_insert_default().holds(io.now) {
+        if let Some(rate) = rate
+            && self.is_held(io, rate)
+        {
             self.stream.limit.set(LimitedBy::Window);
             return None;
         }
@@ -144,6 +146,23 @@ impl Sender {
         };
         self.sent(io, &chunk, rate);
         Some(chunk)
+    }
+
+    /// Whether the next segment waits for its time. Where the one before left unpaced, a controller's interval
+    /// counts from it; Linux's internal pacing holds back only what follows a paced segment.
+    #[inline]
+    fn is_held(&mut self, io: &Io<'_>, rate: Rate) -> bool {
+        let follows = self.space.max() > 0 && io.config.pacing.is_none();
+        let last = self.timer.last_sent();
+        let pacer = self.pacer.get_or_insert_with(|| {
+            let interval = rate.span_of(Bytes::new(u64::from(io.config.mss)));
+            Box::new(if follows {
+                Pacer::starting(last.saturating_add(interval))
+            } else {
+                Pacer::default()
+            })
+        });
+        pacer.holds(io.now)
     }
 
     /// The rate at which segments leave, where there is one: the controller's, or that of internal pacing.
@@ -355,6 +374,8 @@ impl Sender {
             } else {
                 pacer.on_sent(io.now, rate, size);
             }
+        } else {
+            self.pacer = None;
         }
         if io.algorithm.uses_on_sent() {
             self.check_cwnd_limited(io);

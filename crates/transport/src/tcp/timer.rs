@@ -123,6 +123,11 @@ impl RetransmissionTimer {
         }
     }
 
+    /// When a segment left last.
+    pub(super) fn last_sent(&self) -> Time {
+        self.last_sent
+    }
+
     /// A new acknowledgement, perhaps with a round trip.
     #[inline]
     pub(super) fn on_new_ack(&mut self, rtt: Option<Span>, config: &RtoConfig) {

@@ -300,8 +300,7 @@ fn a_pacing_rate_spaces_segments() {
 }
 
 /// Swift over a round trip of 20 ms, with a target of 10 ms: each ACK makes the window 0.6 of itself, by
-/// 0.8 (20 - 10) / 20. The first segment below a window of one leaves with its ACK, the others RTT / cwnd after
-/// the one before.
+/// 0.8 (20 - 10) / 20. Below a window of one each segment leaves RTT / cwnd after the one before.
 #[test]
 fn a_window_below_one_segment_spaces_segments_by_more_than_a_round_trip() {
     let config = config();
@@ -320,8 +319,8 @@ fn a_window_below_one_segment_spaces_segments_by_more_than_a_round_trip() {
     wire.run(ms(250));
     let departures = wire.record.iter().filter(|packet| packet.from == 0);
     let us: Vec<u64> = departures.map(|p| p.at.as_ps() / 1_000_000).collect();
-    // cwnd = 0.6 at 20 ms: 20 / 0.6 = 33.333 ms; 0.36 at 40 ms: 55.556 ms; 0.216 at 73.333 ms: 92.593 ms.
-    assert_eq!(us, [0, 20_000, 53_333, 108_888, 201_481]);
+    // cwnd = 0.6 at 20 ms: 20 / 0.6 = 33.333 ms; 0.36 at 53.333 ms: 55.556 ms; 0.216 at 86.667 ms: 92.593 ms.
+    assert_eq!(us, [0, 33_333, 66_666, 122_222, 214_814]);
     assert_eq!(wire.endpoints[0].stats().timeouts, 0);
 }
 
