@@ -2,7 +2,8 @@
 //!
 //! Each is simulated, but for long ones. Once a flow alone sends at the rate of the slowest link on its
 //! path, it continues at that rate. Each further packet then adds its time on that link. This is verified: the
-//! times of two sizes, the second twice the first, must differ by exactly that.
+//! times of two sizes, the second twice the first, must differ by exactly that. Where more than marks and losses
+//! make a flow send less (BBR), every size is simulated.
 
 use std::collections::BTreeMap;
 
@@ -60,7 +61,8 @@ impl<'a> Alone<'a> {
         );
         let bytes = visit.bytes;
         let packets = self.batch(flow);
-        let steady = if bytes > SHORT * packets.bytes {
+        let settles = self.whole.stack(flow).shrinks_by_signals_alone();
+        let steady = if settles && bytes > SHORT * packets.bytes {
             self.steady_from(class, visit, overseer)?
         } else {
             None

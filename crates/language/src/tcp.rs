@@ -325,6 +325,12 @@ impl Congestion {
         }
     }
 
+    /// Whether the window of a flow without marks and losses never shrinks. Swift's does above its target, BBR probes
+    /// the path, and nothing is known of custom controllers.
+    pub fn shrinks_by_signals_alone(&self) -> bool {
+        !matches!(self, Self::Swift(_) | Self::Bbr(_) | Self::Custom(_))
+    }
+
     /// Whether the sender needs DCTCP's echo, which reports the marked data exactly.
     pub fn needs_fractions(&self) -> bool {
         matches!(

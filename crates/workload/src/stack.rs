@@ -176,6 +176,12 @@ impl Stack {
         self.config.is_some()
     }
 
+    /// Whether the flows are TCP connections whose windows marks and losses alone shrink.
+    pub fn shrinks_by_signals_alone(&self) -> bool {
+        let tcp = self.transport.tcp();
+        tcp.is_some_and(|tcp| tcp.congestion.shrinks_by_signals_alone())
+    }
+
     /// Whether connections are opened and closed by separate packets.
     pub fn has_handshake(&self) -> bool {
         self.transport.has_handshake()

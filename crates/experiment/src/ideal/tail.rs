@@ -90,9 +90,12 @@ impl Tail {
 }
 
 impl Period {
-    /// That of a flow which may have a tail: TCP, no link slower than its sender's, a NIC without limit.
+    /// That of a flow which may have a tail: TCP with a window that only marks and losses shrink, no link slower than
+    /// its sender's, a NIC without limit.
     fn possible(alone: &Alone, path: &PathCopy) -> Option<Self> {
-        let stack = alone.flow().filter(|stack| stack.is_tcp())?;
+        let stack = alone
+            .flow()
+            .filter(|stack| stack.shrinks_by_signals_alone())?;
         let own = path.rates().next()?;
         let unlimited = path.root().host.queue == Capacity::Unlimited;
         if !unlimited || path.rates().any(|rate| rate < own) {

@@ -48,7 +48,8 @@ proptest! {
         size in prop_oneof![1..60_000_u64, 60_000..3_000_000_u64],
         near in prop_oneof![Just("100 Mbit/s"), Just("1 Gbit/s"), Just("3 Gbit/s"), Just("10 Gbit/s"), Just("7 Gbit/s")],
         far in prop_oneof![Just("1 Gbit/s"), Just("10 Gbit/s"), Just("25 Gbit/s")],
-        congestion in prop_oneof![Just("new-reno"), Just("cubic"), Just("dctcp")],
+        congestion in prop::sample::select(vec!["new-reno", "cubic", "dctcp", "prague", "swift", "bbr"]),
+        pacing in any::<bool>(),
         framing in prop_oneof![Just("ip"), Just("ethernet")],
         handshake in any::<bool>(),
         delayed_ack_count in 1..3_u32,
@@ -60,6 +61,7 @@ proptest! {
             ("network.links.senders.rate", near.to_owned()),
             ("network.links.receivers.rate", far.to_owned()),
             ("transport.congestion", congestion.to_owned()),
+            ("transport.pacing", pacing.to_string()),
             ("transport.framing", framing.to_owned()),
             ("transport.handshake", handshake.to_string()),
             ("transport.delayed_ack_count", delayed_ack_count.to_string()),
@@ -68,7 +70,10 @@ proptest! {
             ("switch.buffer", "128 KiB".to_owned()),
             ("switch.queue", "{ kind = 'threshold', marking_threshold = '20 packets' }".to_owned()),
         ];
-        let sets: Vec<(&str, &str)> = sets.iter().map(|(key, value)| (*key, &**value)).collect();
+        let mut sets: Vec<(&str, &str)> = sets.iter().map(|(key, value)| (*key, &**value)).collect();
+        if congestion == "swift" {
+            sets.push(("transport.base_target", "500 us"));
+        }
         // The window's own slow start may overflow a slower port: that belongs to the ideal, too.
         assert_ideal(&alone(&format!("{STAR}{ONE_FLOW}"), &sets));
     }
@@ -90,6 +95,20 @@ fn long_flows_follow_from_shorter_ones() {
     let sets = [("run.duration", "4 s"), ("network.delay", "10 us")];
     let output = alone(&format!("{STAR}{flows}"), &sets);
     assert_eq!(output.totals.transfers, 40);
+    assert_ideal(&output);
+}
+
+/// BBR's rate falls after Startup, without a mark or a loss: no period of Startup goes on.
+#[test]
+fn a_long_flow_that_slows_down_when_alone_is_simulated() {
+    let sets = [
+        ("flows.one.size", "9999999 B"),
+        ("transport.congestion", "bbr"),
+        ("network.rate", "10 Gbit/s"),
+        ("network.delay", "5 us"),
+    ];
+    let output = alone(&format!("{STAR}{ONE_FLOW}"), &sets);
+    assert!(real(&output, "transfers", "completed_s")[0] < 1.0);
     assert_ideal(&output);
 }
 
