@@ -6,12 +6,7 @@ use incastle_driver::{Control, Failure, Parallelism, Watcher, run, run_many};
 use incastle_experiment::Output;
 use incastle_scenario::Scenario;
 
-use crate::common::{mixed, scenario};
-
-fn comparable(mut output: Output) -> String {
-    output.wall_s = 0.0;
-    format!("{output:?}")
-}
+use crate::common::{comparable, mixed, scenario};
 
 fn controls(count: usize) -> Vec<Control> {
     (0..count).map(|_| Control::default()).collect()

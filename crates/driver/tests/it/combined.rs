@@ -4,7 +4,7 @@
 use incastle_driver::{Control, run_in_parts};
 use incastle_experiment::Output;
 
-use crate::common::scenario;
+use crate::common::{comparable, scenario};
 
 const FABRIC: &str = r#"
 [run]
@@ -38,12 +38,6 @@ to = "host:0"
 sru = "20 KB"
 rounds = 2
 "#;
-
-/// Everything but the wall clock.
-fn comparable(mut output: Output) -> String {
-    output.wall_s = 0.0;
-    format!("{output:?}")
-}
 
 /// Keys of the degraded links: a law of losses, delays, corruption, and a slower link.
 fn links(bits: u32, loss: Option<&'static str>) -> Vec<(String, String)> {

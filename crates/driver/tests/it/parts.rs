@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use incastle_driver::{Control, run_in_parts};
 use incastle_experiment::{Output, alone_because};
 
-use crate::common::{STAR, result, scenario};
+use crate::common::{STAR, comparable, result, scenario};
 
 const FABRIC: &str = r#"
 [run]
@@ -117,12 +117,6 @@ fn in_parts(text: &str, sets: &[(&str, &str)], threads: usize) -> Output {
     let control = Control::default();
     let output = run_in_parts(&scenario(text, sets), &control, threads);
     output.expect("the network can be built")
-}
-
-/// Everything but the wall clock.
-fn comparable(mut output: Output) -> String {
-    output.wall_s = 0.0;
-    format!("{output:?}")
 }
 
 #[test]

@@ -2,46 +2,20 @@
 
 use incastle_experiment::Output;
 
-use crate::common::{of_port, real, result, whole};
+use crate::common::{LONG_PATH_GOODPUT, long_flow, long_path, of_port, real, result, whole};
 
-/// A bottleneck of 100 Mbit/s with a round trip of 10 ms: 125 KB are the bandwidth-delay product.
-const LINK: &str = r#"
-[run]
-duration = "30 s"
-[network]
-topology = "star"
-senders = 2
-rate = "100 Mbit/s"
-delay = "2500 us"
-[network.links.senders]
-rate = "1 Gbit/s"
-[switch]
-buffer = "1 MB"
-[measure]
-warmup = "1 s"
-window = { every = "10 ms" }
-[flows.first]
-workload = "bulk"
-from = "sender:0"
-to = "receiver"
-transport = { congestion = "bbr" }
-"#;
-
-const SECOND: &str = r#"
-[flows.second]
-workload = "bulk"
-from = "sender:1"
-to = "receiver"
-transport = { congestion = "bbr" }
-"#;
-
-/// The link's rate less the headers: 1460 of 1500 bytes are data.
-const GOODPUT: f64 = 97.33e6;
+/// The link with a buffer of 1 MB and one flow.
+fn link() -> String {
+    long_path("1 s", "buffer = '1 MB'") + &long_flow("first", 0, "bbr")
+}
 
 /// The share of the link that each flow gets.
 fn shares(output: &Output) -> Vec<f64> {
     let goodput = real(output, "flows", "goodput_bit_s");
-    goodput.into_iter().map(|rate| rate / GOODPUT).collect()
+    goodput
+        .into_iter()
+        .map(|rate| rate / LONG_PATH_GOODPUT)
+        .collect()
 }
 
 /// The part of the rate that BBR aims for: it paces 1 % below the bandwidth, and drains for a while after each
@@ -50,7 +24,7 @@ const AIM: f64 = 0.95;
 
 #[test]
 fn alone_it_fills_the_link_with_a_short_queue() {
-    let output = result(LINK, &[]);
+    let output = result(&link(), &[]);
     assert!(shares(&output)[0] > AIM, "{:?}", shares(&output));
     // 125 KB are 83 packets; a probe fills a part of that again, for a few of some fifty round trips.
     let queue = of_port(&output, "switch->receiver", "mean_queue_packets");
@@ -61,7 +35,7 @@ fn alone_it_fills_the_link_with_a_short_queue() {
 /// Section 5.3.4: every five seconds there is half of the bandwidth-delay product in flight for 200 ms.
 #[test]
 fn it_probes_the_round_trip_every_five_seconds_and_returns() {
-    let output = result(LINK, &[]);
+    let output = result(&link(), &[]);
     let times = real(&output, "windows", "time_s");
     let windows = real(&output, "windows", "cwnd_bytes");
     // Rows are changes: from a low window to the next other one.
@@ -84,7 +58,7 @@ fn it_probes_the_round_trip_every_five_seconds_and_returns() {
 #[test]
 fn two_flows_share_the_link() {
     for buffer in ["1 MB", "60 KB"] {
-        let both = format!("{LINK}{SECOND}");
+        let both = link() + &long_flow("second", 1, "bbr");
         let output = result(&both, &[("switch.buffer", buffer)]);
         let shares = shares(&output);
         assert!(shares[0] + shares[1] > AIM, "{buffer}: {shares:?}");
@@ -107,7 +81,7 @@ fn random_loss_leaves_most_of_the_link_where_cubic_loses_it() {
             ("transport.preset", "linux"),
             ("flows.first.transport.congestion", congestion),
         ];
-        let output = result(LINK, &sets);
+        let output = result(&link(), &sets);
         assert_eq!(whole(&output, "flows", "timeouts"), [0], "{congestion}");
         shares(&output)[0]
     };

@@ -2,7 +2,7 @@
 
 use incastle_experiment::Output;
 
-use crate::common::{result, star_with, text, whole};
+use crate::common::{blocks, count_of_port, result, star_with, whole};
 
 /// TCP with marks and losses, datagrams, UDT and DCUDP, all through one small port.
 const TRAFFIC: &str = r#"
@@ -57,20 +57,6 @@ fn without_events(output: &Output) -> String {
         table.columns.retain(|(name, _)| name != "events");
     }
     format!("{tables:?}")
-}
-
-/// The types of the blocks of a file, and the captured and whole lengths of its frames.
-fn blocks(bytes: &[u8]) -> (Vec<u32>, Vec<(u32, u32)>) {
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-    let (mut kinds, mut frames, mut at) = (Vec::new(), Vec::new(), 0);
-    while at < bytes.len() {
-        kinds.push(word(at));
-        if word(at) == 6 {
-            frames.push((word(at + 20), word(at + 24)));
-        }
-        at += word(at + 4) as usize;
-    }
-    (kinds, frames)
 }
 
 #[test]
@@ -132,12 +118,7 @@ fn one_way_both_ways_and_for_a_while() {
     assert_eq!(names(&one_way), ["switch-receiver"]);
     assert_eq!(names(&both), ["switch-receiver"]);
     let count = |output: &Output| blocks(&output.captures[0].bytes).1.len() as u64;
-    let ports = text(&one_way, "links", "port");
-    let sent = |port: &str| {
-        let row = ports.iter().position(|known| known == port);
-        let row = row.expect("a port of that name");
-        whole(&one_way, "links", "packets")[row]
-    };
+    let sent = |port| count_of_port(&one_way, port, "packets");
     assert_eq!(count(&one_way), sent("switch->receiver"));
     assert_eq!(
         count(&both),

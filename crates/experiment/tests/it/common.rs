@@ -28,6 +28,40 @@ start = "1 ms"
 start_spread = "0 s"
 "#;
 
+/// A bottleneck of 100 Mbit/s with a round trip of 10 ms: 125 KB are the bandwidth-delay product. Two senders for
+/// 30 s, measured after a warm-up; this switch, and flows to be added with [`long_flow`].
+pub(crate) fn long_path(warmup: &str, switch: &str) -> String {
+    format!(
+        r#"
+[run]
+duration = "30 s"
+[network]
+topology = "star"
+senders = 2
+rate = "100 Mbit/s"
+delay = "2500 us"
+[network.links.senders]
+rate = "1 Gbit/s"
+[measure]
+warmup = "{warmup}"
+window = {{ every = "10 ms" }}
+[switch]
+{switch}
+"#
+    )
+}
+
+/// The goodput of [`long_path`]: 1460 of 1500 bytes are data.
+pub(crate) const LONG_PATH_GOODPUT: f64 = 97.33e6;
+
+/// A flow without end from one of two senders.
+pub(crate) fn long_flow(name: &str, sender: u32, congestion: &str) -> String {
+    format!(
+        "[flows.{name}]\nworkload = \"bulk\"\nfrom = \"sender:{sender}\"\nto = \"receiver\"\n\
+         transport = {{ congestion = \"{congestion}\" }}\n"
+    )
+}
+
 /// An overseer that never stops the run.
 struct Unattended;
 
@@ -80,12 +114,38 @@ pub(crate) fn text(output: &Output, table: &str, name: &str) -> Vec<String> {
     }
 }
 
+fn row_of(output: &Output, port: &str) -> usize {
+    let ports = text(output, "links", "port");
+    let row = ports.iter().position(|known| known == port);
+    row.expect("a port of that name")
+}
+
 /// The value of a column in the row of a port.
 pub(crate) fn of_port(output: &Output, port: &str, name: &str) -> f64 {
-    let ports = text(output, "links", "port");
-    let row = ports
-        .iter()
-        .position(|known| known == port)
-        .expect("a port of that name");
-    real(output, "links", name)[row]
+    real(output, "links", name)[row_of(output, port)]
+}
+
+/// The count of a column in the row of a port.
+pub(crate) fn count_of_port(output: &Output, port: &str, name: &str) -> u64 {
+    whole(output, "links", name)[row_of(output, port)]
+}
+
+/// Everything but the wall clock.
+pub(crate) fn comparable(mut output: Output) -> String {
+    output.wall_s = 0.0;
+    format!("{output:?}")
+}
+
+/// The types of the blocks of a pcapng file, and the captured and whole lengths of its frames.
+pub(crate) fn blocks(bytes: &[u8]) -> (Vec<u32>, Vec<(u32, u32)>) {
+    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let (mut kinds, mut frames, mut at) = (Vec::new(), Vec::new(), 0);
+    while at < bytes.len() {
+        kinds.push(word(at));
+        if word(at) == 6 {
+            frames.push((word(at + 20), word(at + 24)));
+        }
+        at += word(at + 4) as usize;
+    }
+    (kinds, frames)
 }

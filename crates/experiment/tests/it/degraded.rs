@@ -2,7 +2,7 @@
 
 use incastle_experiment::Output;
 
-use crate::common::{of_port, result, text, whole};
+use crate::common::{blocks, count_of_port, of_port, result, text};
 
 /// One sender and one receiver; datagrams of 1000 B on the wire every 100 us, 8 us each at 1 Gbit/s, in both directions.
 const PAIR: &str = r#"
@@ -32,13 +32,6 @@ transport = { kind = "udp", payload = "972 B" }
 const TO: &str = "switch->receiver";
 const FROM: &str = "receiver->switch";
 
-/// A count of the table `links`.
-fn count(output: &Output, port: &str, column: &str) -> u64 {
-    let ports = text(output, "links", "port");
-    let row = ports.iter().position(|known| known == port);
-    whole(output, "links", column)[row.expect("a port of that name")]
-}
-
 /// The scenario with the link of the receiver degraded.
 fn degraded(sets: &[(&str, &str)]) -> Output {
     let named: Vec<(String, &str)> = sets
@@ -56,7 +49,7 @@ fn degraded(sets: &[(&str, &str)]) -> Output {
 #[test]
 fn losses_are_counted_where_they_occur() {
     let both = degraded(&[("loss", "10 %")]);
-    let [to, from] = [TO, FROM].map(|port| count(&both, port, "lost_on_wire"));
+    let [to, from] = [TO, FROM].map(|port| count_of_port(&both, port, "lost_on_wire"));
     // Of 1000 packets 100 with a standard deviation of 9.5.
     assert!(
         to.abs_diff(100) < 40 && from.abs_diff(100) < 40,
@@ -67,8 +60,8 @@ fn losses_are_counted_where_they_occur() {
     assert_eq!(both.totals.corrupted, 0);
     // One direction loses what it lost before, the other nothing.
     let forward = degraded(&[("loss", "10 %"), ("direction", "forward")]);
-    assert_eq!(count(&forward, TO, "lost_on_wire"), to);
-    assert_eq!(count(&forward, FROM, "drops"), 0);
+    assert_eq!(count_of_port(&forward, TO, "lost_on_wire"), to);
+    assert_eq!(count_of_port(&forward, FROM, "drops"), 0);
     let noisy = degraded(&[("bit_error_rate", "1e-5")]);
     assert!(noisy.totals.corrupted > 50 && noisy.totals.lost_on_wire == 0);
     let nothing = degraded(&[("loss", "0 %")]);
@@ -84,8 +77,8 @@ fn a_period_begins_and_ends() {
         ("until", "75 ms"),
     ]);
     // All but the first in each direction: a link is good at the beginning of a period.
-    assert_eq!(count(&some, TO, "lost_on_wire"), 249);
-    assert_eq!(count(&some, FROM, "lost_on_wire"), 249);
+    assert_eq!(count_of_port(&some, TO, "lost_on_wire"), 249);
+    assert_eq!(count_of_port(&some, FROM, "lost_on_wire"), 249);
 }
 
 #[test]
@@ -109,26 +102,16 @@ fn a_lost_packet_is_captured_where_it_was_sent() {
     let seen = degraded(&[("loss", "10 %"), ("measure.pcap", "all")]);
     let frames = |name: &str| {
         let capture = seen.captures.iter().find(|capture| capture.name == name);
-        count_frames(&capture.expect("a capture of that name").bytes)
+        let (_, frames) = blocks(&capture.expect("a capture of that name").bytes);
+        frames.len() as u64
     };
     // Datagrams from the sender are all on their first link, and all are sent on the second one. Those back: the first
     // link has all of them, the second one those that were not lost.
-    let [to, from] = [TO, FROM].map(|port| count(&seen, port, "lost_on_wire"));
+    let [to, from] = [TO, FROM].map(|port| count_of_port(&seen, port, "lost_on_wire"));
     assert!(to > 0 && from > 0);
     assert_eq!(frames("switch-receiver"), 2_000);
     assert_eq!(frames("sender-0-switch"), 2_000 - from);
     assert_eq!(seen.digest, degraded(&[("loss", "10 %")]).digest);
-}
-
-/// The enhanced packet blocks of a pcapng file.
-fn count_frames(bytes: &[u8]) -> u64 {
-    let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
-    let (mut count, mut at) = (0, 0);
-    while at < bytes.len() {
-        count += u64::from(word(at) == 6);
-        at += word(at + 4) as usize;
-    }
-    count
 }
 
 #[test]
@@ -179,10 +162,10 @@ fn parallel_links_share_the_load_and_have_names() {
     let output = result(GRAPH, &[("measure.pcap", "left<->right#2")]);
     let mut all = 0;
     for port in ["left->right", "left->right#2", "left->right#3"] {
-        let packets = count(&output, port, "packets");
+        let packets = count_of_port(&output, port, "packets");
         assert!(packets.abs_diff(67) < 30, "{port} {packets}");
         assert_eq!(
-            count(
+            count_of_port(
                 &output,
                 &port.replace("left->right", "right->left"),
                 "packets"
@@ -191,7 +174,7 @@ fn parallel_links_share_the_load_and_have_names() {
         );
         all += packets;
     }
-    assert_eq!(all, count(&output, "right->b", "packets"));
+    assert_eq!(all, count_of_port(&output, "right->b", "packets"));
     let names: Vec<&str> = output
         .captures
         .iter()
@@ -207,7 +190,7 @@ fn parallel_links_share_the_load_and_have_names() {
         ],
     );
     for port in ["left->right", "left->right#2", "left->right#3"] {
-        assert!(count(&lossy, port, "lost_on_wire") > 0, "{port}");
+        assert!(count_of_port(&lossy, port, "lost_on_wire") > 0, "{port}");
     }
 }
 
@@ -221,9 +204,9 @@ fn one_of_parallel_links_is_degraded_or_fails_alone() {
         ("network.failures.cut.number", "3"),
     ];
     let output = result(GRAPH, &second);
-    let lost = |port| count(&output, port, "lost_on_wire");
+    let lost = |port| count_of_port(&output, port, "lost_on_wire");
     assert!(lost("left->right#2") > 0);
     assert_eq!(lost("left->right"), 0);
-    assert!(count(&output, "left->right", "packets") > 50);
-    assert_eq!(count(&output, "left->right#3", "packets"), 0);
+    assert!(count_of_port(&output, "left->right", "packets") > 50);
+    assert_eq!(count_of_port(&output, "left->right#3", "packets"), 0);
 }

@@ -2,40 +2,16 @@
 
 use incastle_experiment::Output;
 
-use crate::common::{assert_near, of_port, real, result, text, whole};
+use crate::common::{
+    LONG_PATH_GOODPUT, assert_near, count_of_port, long_flow, long_path, of_port, real, result,
+    whole,
+};
 
-/// 100 Mbit/s and 10 ms, which both groups share for 30 s; queues and windows from 10 s on.
-const SHARED: &str = r#"
-[run]
-duration = "30 s"
-[network]
-topology = "star"
-senders = 2
-rate = "100 Mbit/s"
-delay = "2500 us"
-[network.links.senders]
-rate = "1 Gbit/s"
-[switch]
-buffer = "3 MB"
-[switch.queue]
-kind = "dualpi2"
-[measure]
-warmup = "10 s"
-window = { every = "10 ms" }
-[flows.l4s]
-workload = "bulk"
-from = "sender:0"
-to = "receiver"
-transport = { congestion = "prague" }
-"#;
-
-const CLASSIC: &str = r#"
-[flows.classic]
-workload = "bulk"
-from = "sender:1"
-to = "receiver"
-transport = { congestion = "cubic" }
-"#;
+/// The link that both groups share, with Prague alone; queues and windows from 10 s on.
+fn shared() -> String {
+    let switch = "buffer = '3 MB'\nqueue = { kind = 'dualpi2' }";
+    long_path("10 s", switch) + &long_flow("l4s", 0, "prague")
+}
 
 /// Mean round-trip time of the flows of a group from 10 s on, in ms.
 fn mean_rtt(output: &Output, flow: u64) -> f64 {
@@ -52,10 +28,9 @@ fn mean_rtt(output: &Output, flow: u64) -> f64 {
 
 #[test]
 fn prague_alone_fills_the_link_with_a_queue_of_a_millisecond() {
-    let output = result(SHARED, &[]);
-    // 1460 of 1500 bytes are data: 97.3 Mbit/s.
+    let output = result(&shared(), &[]);
     let goodput = real(&output, "flows", "goodput_bit_s")[0];
-    assert!(goodput > 0.98 * 97.33e6, "{goodput}");
+    assert!(goodput > 0.98 * LONG_PATH_GOODPUT, "{goodput}");
     // 10 ms and 0.13 ms of transmissions, then the ramp from 0.8 to 1.2 ms.
     let delay = mean_rtt(&output, 0) - 10.13;
     assert!((0.3..1.2).contains(&delay), "{delay}");
@@ -66,11 +41,14 @@ fn prague_alone_fills_the_link_with_a_queue_of_a_millisecond() {
 /// gives flows of both kinds about equal shares.
 #[test]
 fn prague_and_cubic_share_the_link_and_not_the_delay() {
-    let output = result(&format!("{SHARED}{CLASSIC}"), &[]);
+    let output = result(&(shared() + &long_flow("classic", 1, "cubic")), &[]);
     let goodput = real(&output, "flows", "goodput_bit_s");
     let ratio = goodput[0] / goodput[1];
     assert!((0.5..2.0).contains(&ratio), "{goodput:?}");
-    assert!(goodput[0] + goodput[1] > 0.95 * 97.33e6, "{goodput:?}");
+    assert!(
+        goodput[0] + goodput[1] > 0.95 * LONG_PATH_GOODPUT,
+        "{goodput:?}"
+    );
     let (l4s, classic) = (mean_rtt(&output, 0) - 10.13, mean_rtt(&output, 1) - 10.13);
     assert!(l4s < 1.0, "{l4s}");
     // The target of 15 ms.
@@ -87,9 +65,6 @@ fn prague_and_cubic_share_the_link_and_not_the_delay() {
         49.0,
         10.0,
     );
-    let port = text(&output, "links", "port");
-    let port = port.iter().position(|name| name == "switch->receiver");
-    let port = port.expect("a port of that name");
-    assert_eq!(whole(&output, "links", "drops")[port], drops[1]);
-    assert_eq!(whole(&output, "links", "marks")[port], marks[0]);
+    let at_port = |column| count_of_port(&output, "switch->receiver", column);
+    assert_eq!((at_port("drops"), at_port("marks")), (drops[1], marks[0]));
 }

@@ -7,14 +7,9 @@ use incastle_cases::cases;
 use incastle_experiment::Output;
 
 use crate::common::{
-    STAR, assert_near, mixed, of_port, parse, real, result, run, scenario, text, whole,
+    STAR, assert_near, comparable, mixed, of_port, parse, real, result, run, scenario, text, whole,
 };
 use proptest::prelude::*;
-
-fn comparable(mut output: Output) -> String {
-    output.wall_s = 0.0;
-    format!("{output:?}")
-}
 
 #[test]
 fn the_same_scenario_gives_the_same_bits() {
