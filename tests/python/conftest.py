@@ -76,6 +76,24 @@ to = "receiver"
 size = "64 KB"
 """
 
+WEB = """\
+name = "web"
+network = { topology = "star", senders = 4, rate = "10 Gbit/s", delay = "25 us" }
+transport = { congestion = "dctcp", min_rto = "10 ms", delayed_ack_timeout = "1 ms" }
+run = { duration = "60 ms" }
+
+[flows.web]
+workload = "poisson"
+from = "senders"
+to = "receiver"
+sizes = "hadoop"
+load = 0.2
+
+[measure]
+slowdown = true
+"""
+"""Flows of many sizes, for figures of FCTs."""
+
 MEASURED = """
 [measure]
 queue = { every = "100 us" }

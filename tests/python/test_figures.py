@@ -16,7 +16,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import incastle as ic
-from conftest import SMALL
+from conftest import SMALL, WEB
 from incastle.analysis.completions import quantile_of
 from incastle.analysis.parameters import told_apart
 from incastle.analysis.seeds import over_seeds
@@ -35,29 +35,13 @@ if TYPE_CHECKING:
     Parameters = dict[str, int | float | str | bool | None]
     Cli = Callable[..., Output]
 
-POISSON = """\
-name = "web"
-network = { topology = "star", senders = 4, rate = "10 Gbit/s", delay = "25 us" }
-transport = { congestion = "dctcp", min_rto = "10 ms", delayed_ack_timeout = "1 ms" }
-run = { duration = "60 ms" }
-
-[flows.web]
-workload = "poisson"
-from = "senders"
-to = "receiver"
-sizes = "hadoop"
-load = 0.2
-
-[measure]
-slowdown = true
-"""
 KEY = "transport.congestion"
 
 
 @pytest.fixture(scope="module")
 def sweep() -> ic.Sweep:
     """Two algorithms with three seeds each; the largest flows stay unfinished."""
-    scenario = ic.Scenario.from_text(POISSON)
+    scenario = ic.Scenario.from_text(WEB)
     values = {KEY: ["dctcp", "new-reno"]}
     return ic.sweep(scenario, values, seeds=3, tables=["transfers", "queues", "goodput"])
 
@@ -65,7 +49,7 @@ def sweep() -> ic.Sweep:
 @pytest.fixture(scope="module")
 def results() -> list[ic.Result]:
     """Return the runs of the same as results."""
-    scenario = ic.Scenario.from_text(POISSON)
+    scenario = ic.Scenario.from_text(WEB)
     return ic.run_many(
         [(scenario, {KEY: name}, seed) for name in ("dctcp", "new-reno") for seed in (1, 2, 3)]
     )
@@ -128,7 +112,7 @@ count = 3
 sru = "20 KB"
 load = 0.1
 """
-    return ic.run(ic.Scenario.from_text(POISSON.replace("[measure]", f"{incast}\n[measure]")))
+    return ic.run(ic.Scenario.from_text(WEB.replace("[measure]", f"{incast}\n[measure]")))
 
 
 def test_each_group_of_flows_has_panels_of_its_own(mixed: ic.Result) -> None:
@@ -153,7 +137,7 @@ def test_what_is_measured_of_completion_times_is_named(mixed: ic.Result) -> None
     one = ic.plot.fct(mixed, groups="web").axes[0]
     assert one.get_xlabel().startswith("flow completion time")
     assert ic.plot.fct(mixed, pool=True).axes[0].get_title("left") == "flows"
-    alone = ic.run(ic.Scenario.from_text(POISSON.replace("flows.web", "flows.rpc")))
+    alone = ic.run(ic.Scenario.from_text(WEB.replace("flows.web", "flows.rpc")))
     both = ic.plot.fct({"mixed": mixed, "alone": alone}).axes
     assert [list(curves(axes)) for axes in both] == 4 * [["mixed", "alone"]]
 

@@ -11,22 +11,13 @@ import pytest
 from matplotlib.collections import PolyCollection
 
 import incastle as ic
+from conftest import WEB
 from incastle.analysis.completions import ends_of
 
 LOAD, CONTROL = "flows.web.load", "transport.congestion"
-MIXED = """\
-name = "mixed"
-network = { topology = "star", senders = 4, rate = "10 Gbit/s", delay = "25 us" }
-transport = { congestion = "dctcp", min_rto = "10 ms", delayed_ack_timeout = "1 ms" }
-run = { duration = "20 ms" }
-
-[flows.web]
-workload = "poisson"
-from = "senders"
-to = "receiver"
-sizes = "hadoop"
-load = 0.2
-
+MIXED = (
+    WEB.replace('"web"', '"mixed"', 1).replace("60 ms", "20 ms")
+    + """
 [flows.incast]
 workload = "random-incast"
 from = "senders"
@@ -34,10 +25,8 @@ to = "receiver"
 count = 3
 sru = "20 KB"
 load = 0.1
-
-[measure]
-slowdown = true
 """
+)
 
 
 @pytest.fixture(scope="module")
