@@ -1,5 +1,5 @@
 # ruff: noqa: INP001
-"""Builds the simulator for WebAssembly, runs one scenario there, and compares the digest.
+"""Builds the simulator for WebAssembly, runs scenarios there, and compares the digests.
 
 Three builds of the same source have to agree. They are this machine's with the tests' settings, the
 release module, and wasm32-wasip1's (32-bit, no C library, another back end, no optimization).
@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SCENARIO = ROOT / "examples" / "incast.toml"
+SCENARIOS = (ROOT / "examples" / "incast.toml", ROOT / "tests" / "worlds.toml")
 INCASTLE = ROOT / ".venv" / "bin" / "incastle"
 TARGET = "wasm32-wasip1"
 # One more degree of optimisation to compare with, and a third of the time to build.
@@ -66,16 +66,23 @@ def main() -> None:
     if lacking is not None:
         print(f"skipped: {lacking}")
         sys.exit(SKIPPED)
-    text = SCENARIO.read_text(encoding="utf-8")
+    here = build()
     wasm = ["node", "--no-warnings", "scripts/wasi.mjs", build("--target", TARGET, *PLAIN)]
+    for scenario in SCENARIOS:
+        compare(scenario, here, wasm)
+
+
+def compare(scenario: Path, here: str, wasm: list[str]) -> None:
+    """Compare the digests of a scenario; leave where they differ."""
+    text = scenario.read_text(encoding="utf-8")
     digests = {
-        "this machine": output([build()], text).strip(),
+        "this machine": output([here], text).strip(),
         TARGET: output(wasm, text).strip(),
     }
     if INCASTLE.exists():
-        digests["installed"] = installed(SCENARIO)
+        digests["installed"] = installed(scenario)
     for name, digest in digests.items():
-        print(f"{name:14} {digest}")
+        print(f"{scenario.stem:8} {name:14} {digest}")
     if len(set(digests.values())) != 1:
         sys.exit("the digests differ")
 

@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import incastle as ic
-from programs import tshark
+from programs import ROOT, tshark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,7 +160,7 @@ def counts(result: ic.Result, port: str) -> dict[str, int]:
 
 
 SYN, FIN, ACK, ECE, CWR = 0x02, 0x01, 0x10, 0x40, 0x80
-CE, ECT0 = 3, 2
+CE, ECT0, ECT1 = 3, 2, 1
 
 
 def test_frames_marks_and_flags(tcp: ic.Result, at_receiver: list[Segment]) -> None:
@@ -230,6 +230,24 @@ def test_times_are_those_of_the_line(at_receiver: list[Segment]) -> None:
     intervals = Counter(later - earlier for earlier, later in itertools.pairwise(times))
     assert intervals.most_common(1)[0][0] == 12_000
     assert min(intervals) >= 320
+
+
+def test_controls_of_today(tmp_path: Path) -> None:
+    """Their segments at the sender: frames are sound, codepoints and retransmissions as counted."""
+    hosts = {"host:0": "bbr", "host:1": "swift", "host:2": "prague"}
+    ports = {"ports": [f"{host}<->leaf:0" for host in hosts], "snaplen": "2000 B"}
+    result = ic.run(ic.load(ROOT / "tests" / "worlds.toml"), overrides={"measure.pcap": ports})
+    assert result.flows.filter(pl.col("group").is_in(hosts.values()))["retransmissions"].sum() > 0
+    for host, group in hosts.items():
+        port = f"{host}->leaf:0"
+        name = port.replace("->", "-").replace(":", "-")
+        seen = [one for one in segments(save(result, name, tmp_path)) if one.interface == port]
+        assert len(seen) == counts(result, port)["packets"]
+        data = [one for one in seen if one.length]
+        repeated = len(data) - len({(one.addresses, one.seq) for one in data})
+        flows = result.flows.filter(pl.col("group") == group)
+        assert repeated == flows["retransmissions"].sum()
+        assert {one.ecn for one in data} == {ECT1 if group == "prague" else 0}
 
 
 def test_names_and_windows(tcp: ic.Result, tmp_path: Path) -> None:

@@ -144,6 +144,23 @@ fn one_link_shared_by_hosts_is_exact() {
 }
 
 #[test]
+fn controls_of_today_are_exact_on_one_link() {
+    assert_exact(INCAST, &[("transport.congestion", "prague")], 60);
+    // Its draws are those of a flow's number, which an estimate counts per link.
+    assert_close(INCAST, &[("transport.congestion", "bbr")], 60, 5e-6);
+    for slow_start in ["hystart", "hystart++"] {
+        let sets = [
+            ("transport.congestion", "cubic"),
+            ("transport.slow_start", slow_start),
+            ("transport.pacing", "true"),
+            ("transport.prr", "true"),
+            ("switch.buffer", "30 KB"),
+        ];
+        assert_exact(INCAST, &sets, 60);
+    }
+}
+
+#[test]
 fn one_link_shared_between_switches_is_exact() {
     let rows = (0..12).map(|row| {
         let (host, us) = (row % 4, 40 * (row % 4) + 5_000 * (row / 4));
@@ -258,6 +275,13 @@ fn what_single_links_cannot_show_is_refused() {
     for (set, key) in [
         (("network.ecmp", "packet"), "network.ecmp"),
         (("switch.queue.kind", "dualpi2"), "switch.queue.kind"),
+        (
+            (
+                "network.degraded.bad",
+                "{ between = [\"leaf:0\", \"spine:1\"], loss = \"1 %\" }",
+            ),
+            "network.degraded.bad",
+        ),
         (
             ("flows.web.transport.congestion", "swift"),
             "flows.web.transport.congestion",

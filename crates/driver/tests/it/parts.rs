@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use incastle_driver::{Control, run_in_parts};
 use incastle_experiment::{Output, alone_because};
 
-use crate::common::{STAR, comparable, result, scenario};
+use crate::common::{STAR, WORLDS, comparable, result, scenario};
 
 const FABRIC: &str = r#"
 [run]
@@ -236,6 +236,28 @@ fn coupled_queues_give_the_same_result_on_several_threads() {
             alone,
             comparable(in_parts(&text, &sets, threads)),
             "{threads}"
+        );
+    }
+}
+
+/// Over coupled queues, and over ports without departure events.
+#[test]
+fn controls_of_today_give_the_same_result_on_two_threads() {
+    let threshold = [(
+        "switch.queue",
+        "{ kind = 'threshold', marking_threshold = '20 packets' }",
+    )];
+    for sets in [&[][..], &threshold] {
+        let alone = result(WORLDS, sets);
+        let totals = &alone.totals;
+        assert_eq!(totals.delivered_bytes, 7_000_000, "{sets:?}");
+        assert!(
+            totals.lost_on_wire > 0 && totals.corrupted > 0 && totals.marks > 0,
+            "{totals:?}"
+        );
+        assert!(
+            comparable(in_parts(WORLDS, sets, 2)) == comparable(alone),
+            "{sets:?}"
         );
     }
 }

@@ -2,20 +2,21 @@
 //! number of bytes, the counters lose nothing, and a repeated run is equal.
 //!
 //! Random: star or dumbbell, buffers from a few packets up, drop-tail, threshold, RED, shared memory,
-//! jitter, coalesced receives. Transfers have delayed ACKs, every recovery and algorithm, sizes and
+//! jitter, coalesced receives, degraded links. Transfers have delayed ACKs, every recovery and algorithm, sizes and
 //! starts.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::{Algo, Bulk, marking_threshold, tcp_config};
+use crate::common::{Algo, Bulk, degradations, marking_threshold, tcp_config};
 use incastle_cases::cases;
 use incastle_congestion::PacingRatio;
 use incastle_engine::Simulation;
 use incastle_engine::core::{FlowIndex, Node};
 use incastle_engine::flow::{Actions, Application, Notice};
 use incastle_engine::network::{
-    Coalescing, HostConfig, LinkConfig, Network, NetworkBuilder, PortKind, SwitchConfig,
+    Coalescing, Degradation, HostConfig, LinkConfig, Network, NetworkBuilder, PortKind,
+    SwitchConfig,
 };
 use incastle_engine::probe::NoProbe;
 use incastle_queueing::{PortBuffer, QueueConfig, RedAction, RedConfig, SharedBuffer};
@@ -36,6 +37,8 @@ struct Net {
     queue: QueueConfig,
     jitter: Span,
     coalescing: Option<Coalescing>,
+    /// The links to the receiver and between switches.
+    degraded: Vec<Degradation>,
     seed: u64,
 }
 
@@ -90,6 +93,11 @@ impl Net {
             },
             marker: self.queue.build(rate),
             kind,
+            degradations: if speed == 1 {
+                self.degraded.clone()
+            } else {
+                Vec::new()
+            },
             ..LinkConfig::unlimited(rate, Span::from_us(20))
         }
     }
@@ -218,7 +226,7 @@ fn nets() -> impl Strategy<Value = Net> {
     (
         (any::<bool>(), 1..5_usize, 50..2_000_u64),
         (1..60_u64, any::<bool>(), queues()),
-        (0..20_u64, coalescing, any::<u64>()),
+        (0..20_u64, coalescing, degradations(), any::<u64>()),
     )
         .prop_map(|(shape, memory, hosts)| Net {
             dumbbell: shape.0,
@@ -229,7 +237,8 @@ fn nets() -> impl Strategy<Value = Net> {
             queue: memory.2,
             jitter: Span::from_us(hosts.0),
             coalescing: hosts.1,
-            seed: hosts.2,
+            degraded: hosts.2,
+            seed: hosts.3,
         })
 }
 
@@ -240,6 +249,9 @@ fn transfers() -> impl Strategy<Value = Transfer> {
         Just(Algo::DCTCP),
         Just(Algo::Hystart),
         Just(Algo::HystartPlusPlus),
+        Just(Algo::Prague),
+        Just(Algo::Swift),
+        Just(Algo::Bbr),
     ];
     let recovery = prop_oneof![
         Just(tcp::Recovery::Reno),
@@ -256,13 +268,18 @@ fn transfers() -> impl Strategy<Value = Transfer> {
         .prop_map(|(size, kind, acks, mechanisms)| {
             let (algo, recovery, handshake, timestamps) = kind;
             let base = tcp_config(algo);
+            let recovery = if algo == Algo::Bbr {
+                base.recovery
+            } else {
+                recovery
+            };
             let with_rack = mechanisms.map(|on| on && recovery == tcp::Recovery::RackTlp);
             let [tail_loss_probe, dsack, prr, f_rto, linux] = with_rack;
             let config = tcp::Config {
                 recovery,
                 tail_loss_probe,
                 dsack,
-                prr,
+                prr: prr && algo != Algo::Bbr,
                 f_rto,
                 loss_detection: if linux {
                     tcp::LossDetection::Linux

@@ -2,7 +2,7 @@
 
 use incastle_experiment::Output;
 
-use crate::common::{blocks, count_of_port, result, star_with, whole};
+use crate::common::{WORLDS, blocks, count_of_port, result, star_with, whole};
 
 /// TCP with marks and losses, datagrams, UDT and DCUDP, all through one small port.
 const TRAFFIC: &str = r#"
@@ -136,4 +136,20 @@ fn one_way_both_ways_and_for_a_while() {
 fn a_capture_follows_from_its_scenario() {
     let run = || result(&all_kinds(), &[("measure.pcap", "all")]).captures;
     assert!(run() == run());
+}
+
+/// All of it is over at the end: a frame for each packet that was sent, those lost on the wire included.
+#[test]
+fn controls_of_today_are_captured_without_a_change() {
+    let plain = result(WORLDS, &[]);
+    let seen = result(WORLDS, &[("measure.pcap", "all")]);
+    assert_eq!(seen.digest, plain.digest);
+    assert!(without_events(&seen) == without_events(&plain));
+    let frames = seen
+        .captures
+        .iter()
+        .map(|one| blocks(&one.bytes).1.len() as u64);
+    let lost = plain.totals.lost_on_wire + plain.totals.corrupted;
+    assert!(lost > 0);
+    assert_eq!(frames.sum::<u64>(), plain.totals.packet_hops + lost);
 }

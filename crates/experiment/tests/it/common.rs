@@ -14,7 +14,7 @@ use incastle_scenario::Scenario;
 use incastle_units::Time;
 
 pub(crate) use texts::{
-    ONE_FLOW, STAR, assert_near, leaf_spine, mixed, parse, scenario, star_with,
+    ONE_FLOW, STAR, WORLDS, assert_near, leaf_spine, mixed, parse, scenario, star_with,
 };
 
 /// Groups for [`STAR`]: one flow of one segment.

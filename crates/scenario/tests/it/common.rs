@@ -38,6 +38,9 @@ to = "receiver"
 start_spread = "0 s"
 "#;
 
+/// Controls, queues and links of today, in one run that ends.
+pub(crate) const WORLDS: &str = include_str!("../../../../tests/worlds.toml");
+
 /// The star with these switches instead; `""` gives them the defaults.
 pub(crate) fn star_with(switch: &str) -> String {
     STAR.replace("[switch]\nbuffer = \"unlimited\"\n", switch)

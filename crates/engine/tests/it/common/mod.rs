@@ -10,8 +10,9 @@ pub(crate) use degraded::degradations;
 use std::sync::Arc;
 
 use incastle_congestion::{
-    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Cubic, CubicConfig,
-    Dctcp, DctcpConfig, NewReno, NewRenoConfig, Reaction, SlowStart, Window,
+    AckSample, Algorithm, Bbr, BbrConfig, CongestionEvent, Context, ControlState, Controller,
+    Cubic, CubicConfig, Dctcp, DctcpConfig, NewReno, NewRenoConfig, Prague, PragueConfig, Reaction,
+    SlowStart, Swift, SwiftConfig, Window,
 };
 use incastle_engine::core::{FlowIndex, HostIndex, Node, Purpose, Side, Source, substream};
 use incastle_engine::flow::{Actions, Application, FlowSpec, Framing, Notice, TransportSpec};
@@ -205,6 +206,9 @@ pub(crate) enum Algo {
     Hystart,
     /// NewReno with HyStart++.
     HystartPlusPlus,
+    Prague,
+    Swift,
+    Bbr,
     Dctcp(DctcpConfig),
     /// DCTCP that reacts to one crossing of the threshold by one cut.
     OneCut(DctcpConfig),
@@ -221,15 +225,27 @@ impl Algo {
 /// TCP parameters of the theory's world: established connections, one ACK per packet.
 pub(crate) fn tcp_config(algo: Algo) -> tcp::Config {
     let ecn = match algo {
-        Algo::NewReno | Algo::Cubic | Algo::Hystart | Algo::HystartPlusPlus => tcp::EcnMode::Off,
-        Algo::Dctcp(_) | Algo::OneCut(_) => tcp::EcnMode::Dctcp(tcp::CeChange::Linux),
+        Algo::NewReno
+        | Algo::Cubic
+        | Algo::Hystart
+        | Algo::HystartPlusPlus
+        | Algo::Swift
+        | Algo::Bbr => tcp::EcnMode::Off,
+        Algo::Dctcp(_) | Algo::OneCut(_) | Algo::Prague => {
+            tcp::EcnMode::Dctcp(tcp::CeChange::Linux)
+        }
     };
     tcp::Config {
         ecn,
         ect_on_control: ecn.default_ect_on_control(),
         handshake: false,
+        l4s: algo == Algo::Prague,
         delayed_ack_count: 1,
-        recovery: tcp::Recovery::Sack,
+        recovery: if algo == Algo::Bbr {
+            tcp::Recovery::RackTlp
+        } else {
+            tcp::Recovery::Sack
+        },
         ..tcp::Config::default()
     }
 }
@@ -245,6 +261,9 @@ pub(crate) fn controller(algo: Algo) -> Algorithm {
         Algo::HystartPlusPlus => {
             Algorithm::NewReno(NewReno::new(starting(SlowStart::HystartPlusPlus)))
         }
+        Algo::Prague => Algorithm::from(Prague::new(PragueConfig::new(MSS))),
+        Algo::Swift => Algorithm::from(Swift::new(SwiftConfig::new(MSS))),
+        Algo::Bbr => Algorithm::from(Bbr::new(BbrConfig::new(MSS))),
         Algo::Dctcp(config) => Algorithm::Dctcp(Dctcp::new(config)),
         Algo::OneCut(config) => Algorithm::Custom(Box::new(OneCut {
             inner: Dctcp::new(config),
