@@ -76,6 +76,10 @@ pub enum EventKind {
     DuplicateAck,
     /// Fast retransmit, and recovery after it.
     FastRetransmit,
+    /// A tail loss probe has left (TCP).
+    TailLossProbe,
+    /// The reordering timer has found this number of segments lost (TCP).
+    ReorderingTimeout(u64),
     /// Recovery, or the time after a timeout, is over.
     Recovered,
     /// The retransmission timer.
@@ -357,6 +361,13 @@ fn changes(before: &Observation, now: &Observation) -> Vec<EventKind> {
         all.push(EventKind::Delivered(now.delivered));
     }
     let times = |now: u64, before: u64| (before..now).map(|_| ());
+    let (rack, earlier) = (now.rack_tlp, before.rack_tlp);
+    let probes = times(rack.tail_loss_probes, earlier.tail_loss_probes);
+    all.extend(probes.map(|()| EventKind::TailLossProbe));
+    let lost = rack.reordering_losses - earlier.reordering_losses;
+    if lost > 0 {
+        all.push(EventKind::ReorderingTimeout(lost));
+    }
     all.extend(times(now.duplicate_acks, before.duplicate_acks).map(|()| EventKind::DuplicateAck));
     all.extend(times(now.naks, before.naks).map(|()| EventKind::Nak));
     all.extend(times(now.expiries, before.expiries).map(|()| EventKind::Expired));

@@ -1,7 +1,7 @@
 """The time-sequence plot of an explained flow, with its critical path as a strip below.
 
 Every packet with data is a point at the instant it was sent, as high as the bytes (or packets)
-before it; the line is what is acknowledged; bands are the waits for retransmission timers.
+before it; the line is what is acknowledged; bands are the waits for timers.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ MS = 1e-9
 """Milliseconds in a picosecond."""
 COLOURS = {
     paths.TIMEOUT: RED,
+    paths.PROBE: "#e8998d",
+    paths.REORDERING: "#b07aa1",
     paths.QUEUE: ORANGE,
     paths.SERIALISATION: BLUE,
     paths.PROPAGATION: SKY,
@@ -110,11 +112,19 @@ def _sequence(axes: Axes, explanation: Explanation) -> None:
     _points(axes, lost, unit, _Look("dropped", RED, "x"))
     _acknowledged(axes, explanation, unit)
     waits = "waiting for a timer"
-    for chain in explanation.chains:
-        from_ms = (chain.timer.at - chain.waited) * MS
-        axes.axvspan(from_ms, chain.timer.at * MS, color=RED, alpha=0.12, lw=0, label=waits)
+    for begins, ends in _timers(explanation):
+        axes.axvspan(begins * MS, ends * MS, color=RED, alpha=0.12, lw=0, label=waits)
         waits = "_"
     axes.set_ylabel("number of the packet" if numbered else "position in the stream (KB)")
+
+
+def _timers(explanation: Explanation) -> list[tuple[int, int]]:
+    """Return the waits for retransmission timers, and those for others on the critical path."""
+    chains = [(one.timer.at - one.waited, one.timer.at) for one in explanation.chains]
+    others = (paths.PROBE, paths.REORDERING)
+    return chains + [
+        (one.begins, one.ends) for one in explanation.path.pieces if one.kind in others
+    ]
 
 
 class _Look(NamedTuple):

@@ -13,26 +13,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incastle.explanation.record import NEARLY, RECEIVER, SENDER, Event, Packet, Passage, Record
-from incastle.explanation.timeouts import TIMERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-TIMEOUT, QUEUE, SERIALISATION, PROPAGATION, STALL, PACING, LIMITER, NIC, RESPONSE, APPLICATION = (
-    "timeout",
-    "queue",
-    "serialisation",
-    "propagation",
-    "stall",
-    "pacing",
-    "limiter",
-    "nic",
-    "response",
-    "application",
-)
+TIMEOUT, PROBE, REORDERING = ("timeout", "probe", "reordering")
+QUEUE, SERIALISATION, PROPAGATION, STALL = ("queue", "serialisation", "propagation", "stall")
+PACING, LIMITER, NIC = ("pacing", "limiter", "nic")
+RESPONSE, APPLICATION = ("response", "application")
 
 PARTS = {
     TIMEOUT: "waiting for retransmission timeouts",
+    PROBE: "waiting for tail loss probes",
+    REORDERING: "waiting for the reordering timer",
     QUEUE: "waiting in queues",
     SERIALISATION: "being sent on links",
     PROPAGATION: "travelling on links",
@@ -44,6 +37,13 @@ PARTS = {
     APPLICATION: "nothing to send",
 }
 """The kinds of parts of a critical path, in words."""
+WAITS = {
+    "timeout": TIMEOUT,
+    "expired": TIMEOUT,
+    "tail-loss-probe": PROBE,
+    "reordering-timeout": REORDERING,
+}
+"""The events of timers, and the kinds of the waits for them."""
 
 
 @dataclass(frozen=True)
@@ -155,14 +155,16 @@ class _Walk:
 
     def _timer(self) -> list[Piece] | None:
         """Go on where the timer was started, if the endpoint acted because it had fired."""
-        event = self.record.last_inside(self.end, self.at, TIMERS)
+        event = self.record.last_inside(self.end, self.at, tuple(WAITS))
         if event is None or event.at != self.at or self.own is None:
             return None
         waits_from = event.at - self.record.waited(event)
         if waits_from >= event.at:
             return None
         self.at, self.own = waits_from, self._sent_at(waits_from)
-        return [Piece(TIMEOUT, "", waits_from, event.at, timer=event)]
+        kind = WAITS[event.event]
+        timer = event if kind == TIMEOUT else None
+        return [Piece(kind, "", waits_from, event.at, timer=timer)]
 
     def _sent_at(self, at: int) -> Packet | None:
         last = self.record.last_sending(self.end, at + 1)

@@ -4,7 +4,8 @@ It is exact where no round trip was measured yet (the RTO is `initial_rto`) and 
 RTO doubles; RFC 6298, sections 2 and 5.5). Elsewhere the RTO follows from the measured round trips,
 which are not recorded: then it is at least `min_rto`.
 
-Leaves out: timers of flows with packets in flight, the persist timer, UDT's EXP.
+Leaves out: timers of flows with packets in flight, the timers of probes and of reordering, the
+persist timer, UDT's EXP.
 """
 
 from __future__ import annotations

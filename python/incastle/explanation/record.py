@@ -177,11 +177,22 @@ class Record:
         return last
 
     def waited(self, timer: Event) -> int:
-        """Return how long an endpoint waited for its timer; for EXP, since it last sent data."""
+        """Return how long an endpoint waited for its timer.
+
+        EXP begins when data were last sent, the reordering timer with the last ACK, and that of
+        tail loss probes with the later of both.
+        """
         if timer.event == "timeout":
             return timer.waited
-        last = self.last_data(timer.end, timer.at)
-        return 0 if last is None else timer.at - last.at
+        sent = self.last_data(timer.end, timer.at)
+        arrived = self.last_arrival(timer.end, timer.at)
+        starts = {
+            "expired": [sent],
+            "tail-loss-probe": [sent, arrived],
+            "reordering-timeout": [arrived],
+        }
+        began = max((one.at for one in starts[timer.event] if one is not None), default=timer.at)
+        return timer.at - began
 
     def last_arrival(self, end: str, at: int) -> Passage | None:
         """Return the last packet that reached an endpoint until an instant, inclusive."""

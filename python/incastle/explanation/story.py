@@ -1,8 +1,8 @@
 """Everything that happened to a flow within an interval, in order and in words.
 
 What comes often (marks, drops, duplicate ACKs, cuts) is one line, at its first instant, for each
-stretch between two turning points: a fast retransmit, a timeout, the end of a recovery, a change of
-mode.
+stretch between two turning points: a fast retransmit, a probe, a timer, the end of a recovery, a
+change of mode.
 """
 
 from __future__ import annotations
@@ -136,6 +136,19 @@ def _retransmit(record: Record, event: Event) -> str:
     return "fast retransmit" if again is None else f"fast retransmit: {words.packet(again)} again"
 
 
+def _probe(record: Record, event: Event) -> str:
+    """Name the probe, the first segment that left when its timer fired."""
+    sent = record.sent_by(event.end, event.at, event.at)
+    probe = next((one for one in sent if one.carries or one.sent.kind == "fin"), None)
+    if probe is None:
+        return "tail loss probe"
+    return f"tail loss probe: {words.packet(probe)}{' again' if probe.repeated else ', new data'}"
+
+
+def _reordering(_: Record, event: Event) -> str:
+    return f"reordering timer expired: {words.count(event.count or 0, 'packet')} lost"
+
+
 def _timeout(_: Record, event: Event) -> str:
     if event.event == "expired":
         return "EXP expired"
@@ -153,6 +166,8 @@ GROUPED: dict[str, Callable[[Record, list[Event]], str]] = {
 }
 TURNS: dict[str, Callable[[Record, Event], str]] = {
     "fast-retransmit": _retransmit,
+    "tail-loss-probe": _probe,
+    "reordering-timeout": _reordering,
     "timeout": _timeout,
     "expired": _timeout,
     "recovered": lambda _, __: "everything sent before that is acknowledged",

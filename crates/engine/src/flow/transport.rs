@@ -255,6 +255,7 @@ impl Transport {
                 written: connection.written(),
                 duplicate_acks: connection.stats().duplicate_acks,
                 fast_retransmits: connection.stats().fast_retransmits,
+                rack_tlp: connection.rack_tlp_stats(),
                 phase: Some(connection.phase()),
                 pacing: connection.pacing(),
                 ..seen

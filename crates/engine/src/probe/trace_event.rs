@@ -5,6 +5,7 @@
 
 use incastle_congestion::{ControlState, Phase};
 use incastle_queueing::Verdict;
+use incastle_transport::tcp::RackTlpStats;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use crate::core::{EndpointIndex, PortIndex};
@@ -78,6 +79,8 @@ pub struct Observation {
     pub duplicate_acks: u64,
     /// Fast retransmits (TCP).
     pub fast_retransmits: u64,
+    /// Tail loss probes and the losses that the reordering timer found (TCP).
+    pub rack_tlp: RackTlpStats,
     /// Expirations of EXP with data outstanding (UDT).
     pub expiries: u64,
     /// NAKs received (UDT).

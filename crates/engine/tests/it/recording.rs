@@ -10,7 +10,7 @@ use incastle_engine::network::ReactionPointSettings;
 use incastle_engine::{Simulation, Status};
 use incastle_queueing::{CongestionPointConfig, PortBuffer};
 use incastle_recorder::{EventKind, Measurements, RecordedEvent, Recorder};
-use incastle_transport::tcp::TimeoutKind;
+use incastle_transport::tcp::{Recovery, TimeoutKind};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 
 /// Runs applications with a record.
@@ -183,6 +183,44 @@ fn a_lost_tail_is_recorded_from_the_drop_to_the_repair() {
         });
         assert_eq!(again.expect("it is repaired").at, timeout.at);
     }
+}
+
+#[test]
+fn probes_and_losses_of_the_reordering_timer_are_recorded_where_they_are_repaired() {
+    let apps = (0..8).map(|from| {
+        let mut bulk = Bulk::new((from, 8), Time::ZERO, 20_000, Algo::NewReno);
+        bulk.recorded = true;
+        bulk.config.recovery = Recovery::RackTlp;
+        bulk.config.tail_loss_probe = true;
+        Box::new(bulk) as Box<dyn Application>
+    });
+    let simulation = run(shallow(8, 8), apps.collect());
+    let events = &simulation.probe().record.events;
+    // Whether each segment that the endpoint sent then was a retransmission.
+    let sent = |event: &RecordedEvent| -> Vec<bool> {
+        let same =
+            |other: &&RecordedEvent| (other.at, other.endpoint) == (event.at, event.endpoint);
+        let repeated = |other: &RecordedEvent| match other.kind {
+            EventKind::Sent { repeated, .. } => Some(repeated),
+            _ => None,
+        };
+        events.iter().filter(same).filter_map(repeated).collect()
+    };
+    let (mut probes, mut losses) = (0, 0);
+    for event in events {
+        match event.kind {
+            EventKind::TailLossProbe => {
+                probes += 1;
+                assert!(!sent(event).is_empty(), "{event:?}");
+            }
+            EventKind::ReorderingTimeout(lost) => {
+                losses += lost;
+                assert!(sent(event).contains(&true), "{event:?}");
+            }
+            _ => {}
+        }
+    }
+    assert!(probes > 0 && losses > 0, "{probes} {losses}");
 }
 
 #[test]

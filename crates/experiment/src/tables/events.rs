@@ -149,6 +149,11 @@ impl EventFields {
             },
             EventKind::DuplicateAck => Self::only("duplicate-ack"),
             EventKind::FastRetransmit => Self::only("fast-retransmit"),
+            EventKind::TailLossProbe => Self::only("tail-loss-probe"),
+            EventKind::ReorderingTimeout(lost) => Self {
+                count: lost as f64,
+                ..Self::only("reordering-timeout")
+            },
             EventKind::Recovered => Self::only("recovered"),
             EventKind::Expired => Self::only("expired"),
             EventKind::Nak => Self::only("nak"),

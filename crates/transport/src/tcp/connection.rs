@@ -20,7 +20,7 @@ use super::receiver::{Ack, Arrival, Receiver};
 use super::segment::{Flags, SackBlock, Segment};
 use super::sender::{Chunk, Sender};
 use super::sequence::{offset, wire};
-use super::stats::Stats;
+use super::stats::{RackTlpStats, Stats};
 use super::timeout::TimeoutReport;
 
 /// An event for the application.
@@ -224,6 +224,12 @@ impl Connection {
             let mut cx = self.sender.context(now, rng);
             self.algorithm.on_timer(&mut cx);
         }
+    }
+
+    /// What RACK-TLP has counted; zero without it.
+    pub fn rack_tlp_stats(&self) -> RackTlpStats {
+        let rack = self.sender.rack.as_ref();
+        rack.map_or_else(RackTlpStats::default, |rack| rack.stats)
     }
 
     /// The report of a retransmission timeout that [`Self::handle_timeout`] found; taken once. The

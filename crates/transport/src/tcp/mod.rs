@@ -38,5 +38,5 @@ pub use loss_detection::LossDetection;
 pub use receiver::{Arrival, Batch};
 pub use segment::{Flags, MAX_SACK_BLOCKS, SackBlock, Segment};
 pub use sequence::offset;
-pub use stats::Stats;
+pub use stats::{RackTlpStats, Stats};
 pub use timeout::{TimeoutKind, TimeoutReport};

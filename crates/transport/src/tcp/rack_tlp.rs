@@ -19,6 +19,7 @@ use super::recovery::Head;
 use super::segment::SackBlock;
 use super::sender::Sender;
 use super::sequence::offset;
+use super::stats::RackTlpStats;
 use super::timer::Purpose;
 
 /// The state of one sender.
@@ -42,6 +43,7 @@ pub(super) struct RackTlp {
     rto_at: Time,
     /// The last progress, for reports of timeouts, or NEVER.
     pub(super) progress_at: Time,
+    pub(super) stats: RackTlpStats,
 }
 
 impl RackTlp {
@@ -60,6 +62,7 @@ impl RackTlp {
             probe_at: Time::NEVER,
             rto_at: Time::NEVER,
             progress_at: Time::NEVER,
+            stats: RackTlpStats::default(),
         }
     }
 
@@ -478,7 +481,18 @@ impl Sender {
 
     /// The reordering timer fired: RACK_detect_loss_and_arm_timer.
     pub(super) fn on_reordering_timeout(&mut self, io: &mut Io<'_>) {
+        let lost = |sender: &Self| {
+            sender
+                .rack
+                .as_ref()
+                .map_or(0, |rack| rack.flight.lost_segments())
+        };
+        let before = lost(self);
         let losses = self.detect(io, None);
+        let found = lost(self) - before;
+        if let Some(rack) = &mut self.rack {
+            rack.stats.reordering_losses += u64::from(found);
+        }
         self.report_losses(io);
         if let Some(cause) = losses.reaction {
             // As Linux: as if one segment had been delivered, since no acknowledgement releases the fast

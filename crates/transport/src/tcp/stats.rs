@@ -1,5 +1,14 @@
 //! Counters of one endpoint, for result tables. Nothing inside reads them.
 
+/// The counters of RACK-TLP, which its sender alone has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct RackTlpStats {
+    /// Tail loss probes sent.
+    pub tail_loss_probes: u64,
+    /// Segments that the reordering timer found lost.
+    pub reordering_losses: u64,
+}
+
 /// The counters of one endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stats {

@@ -60,11 +60,12 @@ impl Sender {
     fn poll_probe(&mut self, config: &Config) -> Option<Chunk> {
         let nxt = self.space.nxt();
         let unsent = self.stream.payload_from(nxt, config.mss);
-        if nxt < self.stream.end() && self.space.room_from(nxt) >= unsent.max(1) {
-            return Some(self.chunk(nxt, nxt + unsent));
-        }
+        let is_new = nxt < self.stream.end() && self.space.room_from(nxt) >= unsent.max(1);
+        let new = is_new.then(|| self.chunk(nxt, nxt + unsent));
         let rack = self.rack.as_mut()?;
-        Some(again(rack.flight.last()?))
+        let probe = new.or_else(|| rack.flight.last().map(again))?;
+        rack.stats.tail_loss_probes += 1;
+        Some(probe)
     }
 
     /// Never-sent data, or the FIN.

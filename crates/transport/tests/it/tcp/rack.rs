@@ -6,6 +6,12 @@ use incastle_units::Time;
 use super::script::{beginning, control, rack, script, timeouts, write};
 use super::wire::{Wire, lose_times};
 
+/// The probes of A, and the losses that its reordering timer found.
+fn counted(wire: &Wire) -> (u64, u64) {
+    let stats = wire.endpoints[0].rack_tlp_stats();
+    (stats.tail_loss_probes, stats.reordering_losses)
+}
+
 #[test]
 fn a_tail_loss_probe_repairs_the_last_segment() {
     // PTO = 2 * 20 ms after the last ACK; that of a single segment is longer by the delay of an ACK, of
@@ -19,6 +25,7 @@ fn a_tail_loss_probe_repairs_the_last_segment() {
     )
     .transfer(&rack(4), 4000);
     assert_eq!(timeouts(&wire), 0);
+    assert_eq!(counted(&wire), (1, 0));
     // Nothing was sent after the probe that would show the loss to the controller.
     assert_eq!(control(&wire), (4000, None));
 }
@@ -80,7 +87,7 @@ fn a_probe_is_new_data_where_there_are_some() {
 
 #[test]
 fn one_report_waits_for_a_quarter_of_the_round_trip() {
-    script(
+    let wire = script(
         "100 A 1000+1000
          100 A 2000+1000
          100 A 3000+1000 lost
@@ -92,6 +99,7 @@ fn one_report_waits_for_a_quarter_of_the_round_trip() {
          135 B ack 5000",
     )
     .transfer(&rack(4), 4000);
+    assert_eq!(counted(&wire), (0, 1));
 }
 
 #[test]
@@ -105,6 +113,7 @@ fn three_reports_wait_for_nothing() {
     )
     .transfer(&rack(4), 4000);
     assert_eq!(control(&wire), (2000, Some(2000)));
+    assert_eq!(counted(&wire), (0, 0));
 }
 
 #[test]
