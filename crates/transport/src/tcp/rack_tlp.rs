@@ -450,6 +450,8 @@ impl Sender {
         }
         if !open || rack.flight.sacked_segments() > 0 {
             rack.probe_at = Time::NEVER;
+            // The NIC has held it back until these reports, which may have the segment that it would repeat.
+            rack.probe.due = false;
         } else if advanced {
             rack.schedule_probe(io, srtt);
         }
@@ -495,11 +497,11 @@ impl Sender {
         }
         self.report_losses(io);
         if let Some(cause) = losses.reaction {
-            // As Linux: as if one segment had been delivered, since no acknowledgement releases the fast
-            // retransmit. Within a recovery RFC 9937, section 6.2, counts at acknowledgements alone.
-            let delivered = u64::from(io.config.mss);
-            self.begin_episode(io, cause, delivered);
-            self.reduce(io, delivered, false);
+            // RFC 9937, section 6.1: nothing is newly delivered, so that RecoverFS is what is outstanding and not
+            // reported. Linux then counts one segment as delivered, since no acknowledgement releases the fast
+            // retransmit. Within a recovery section 6.2 counts at acknowledgements alone.
+            self.begin_episode(io, cause, 0);
+            self.reduce(io, u64::from(io.config.mss), false);
         }
         self.choose_timer();
     }

@@ -151,3 +151,26 @@ fn figure_2_a_burst_of_losses() {
     assert_eq!(responses(&prr, 15, 5), "N N R R R");
     assert_eq!(responses(&sack, 15, 5), "N N 0N6R R R");
 }
+
+#[test]
+fn the_timer_begins_a_reduction_by_what_is_outstanding() {
+    let config = Config {
+        prr: true,
+        ..rack(20)
+    };
+    // Two reports release two new segments. When the timer fires RecoverFS = 22 - 2 = 20, and ssthresh = 10: two are sent
+    // for four that are delivered. The timer counts as one, as it does in Linux, and three are reported at 130.
+    beginning(
+        "100 A 1000+1000 lost
+         100 A 2000..=3000+1000
+         100 A 4000..=6000+1000 late 10
+         100 A 7000..=20000+1000 late 14
+         110 B ack 1000 sack 2000-3000..=4000
+         120 B ack 1000 sack 2000-5000..=7000
+         120 A 21000..=22000+1000
+         124 B ack 1000 sack 2000-8000..=21000
+         125 A 1000+1000 again
+         130 A 23000+1000",
+    )
+    .transfer(&config, 60_000);
+}

@@ -1,10 +1,10 @@
 //! Loss detection by time and tail loss probes (RFC 8985).
 
-use incastle_transport::tcp::{Config, LossDetection};
+use incastle_transport::tcp::{Arrival, Config, Flags, LossDetection, SackBlock, Segment};
 use incastle_units::Time;
 
-use super::script::{beginning, control, rack, script, timeouts, write};
-use super::wire::{Wire, lose_times};
+use super::script::{beginning, control, measured, rack, script, timeouts, write};
+use super::wire::{FIRST, Wire, ack, clear, lose_times, ms};
 
 /// The probes of A, and the losses that its reordering timer found.
 fn counted(wire: &Wire) -> (u64, u64) {
@@ -83,6 +83,43 @@ fn a_probe_is_new_data_where_there_are_some() {
     )
     .transfer(&rack(4), 8000);
     assert_eq!(timeouts(&wire), 0);
+}
+
+/// The second segment is reported to the sender at 145, before its NIC takes the probe that was due at 140.
+fn report_before_the_probe(wire: &mut Wire) {
+    write(2000, 139)(wire);
+    let sender = &mut wire.endpoints[0];
+    sender.handle_timeout(ms(140), &mut wire.rng);
+    let report = Segment {
+        echo: ms(100),
+        sacks: 1,
+        ..ack(ms(135), 1000, Flags::NONE)
+    };
+    let block = SackBlock {
+        start: FIRST.wrapping_add(2000),
+        end: FIRST.wrapping_add(3000),
+    };
+    let arrival = Arrival {
+        sacks: &[block],
+        ..clear(&report)
+    };
+    sender.handle(ms(145), &arrival, &mut wire.rng);
+    wire.now = ms(145);
+    wire.run(ms(10_000));
+}
+
+#[test]
+fn a_probe_that_the_nic_has_held_back_does_not_repeat_a_reported_segment() {
+    // RACK waits for a quarter of 20 ms, and then repeats the other one.
+    let wire = script(
+        "100 A 1000+1000 lost
+         100 A 2000+1000
+         110 B ack 1000 sack 2000-3000 lost
+         150 A 1000+1000 again
+         160 B ack 3000",
+    )
+    .go_on(measured(&rack(4)), report_before_the_probe);
+    assert_eq!(wire.endpoints[1].delivered(), 3000);
 }
 
 #[test]
