@@ -7,3 +7,4 @@ mod common;
 mod estimate;
 mod extremes;
 mod parts;
+mod random_networks;
