@@ -7,6 +7,7 @@ mod common;
 mod custom;
 mod deadlines;
 mod degraded;
+mod degraded_controls;
 mod dependences;
 mod failures;
 mod ideal;
