@@ -2,8 +2,8 @@
 //! any order of progress.
 //!
 //! Random: networks with every kind of port, marker, memory, path choice, jitter, coalescing, congestion
-//! notification, failures, losses, delays that reorder and changing rates. Transfers free their endpoints in the end, and have timeouts so
-//! short that segments are repeated needlessly.
+//! notification, failures, losses, delays that reorder and changing rates. Transfers have every loss recovery, free their
+//! endpoints in the end, and have timeouts so short that segments are repeated needlessly.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -30,6 +30,7 @@ use incastle_engine::{AllPartitions, Finished, Simulation, finish};
 use incastle_queueing::{
     CongestionPointConfig, PortBuffer, QueueConfig, RedAction, RedConfig, SharedBuffer,
 };
+use incastle_transport::tcp::Recovery;
 use incastle_transport::{tcp, udt};
 use incastle_units::{Amount, Bytes, Packets, Rate, Span, Time};
 use proptest::prelude::*;
@@ -228,7 +229,13 @@ fn nets() -> impl Strategy<Value = Net> {
 /// The transport of transfers.
 #[derive(Debug, Clone, Copy)]
 enum Stack {
-    Tcp { handshake: bool, dctcp: bool },
+    Tcp {
+        handshake: bool,
+        dctcp: bool,
+        recovery: Recovery,
+        /// Probes, duplicate reports, PRR and F-RTO, with RACK.
+        mechanisms: [bool; 4],
+    },
     Udt,
 }
 
@@ -242,9 +249,20 @@ struct Transfer {
 }
 
 fn transfers() -> impl Strategy<Value = Vec<Transfer>> {
+    let recovery = prop_oneof![
+        1 => Just(Recovery::Reno),
+        1 => Just(Recovery::NewReno),
+        1 => Just(Recovery::Sack),
+        2 => Just(Recovery::RackTlp),
+    ];
     let stack = prop_oneof![
-        4 => (any::<bool>(), any::<bool>())
-            .prop_map(|(handshake, dctcp)| Stack::Tcp { handshake, dctcp }),
+        4 => (any::<bool>(), any::<bool>(), recovery, any::<[bool; 4]>())
+            .prop_map(|(handshake, dctcp, recovery, mechanisms)| Stack::Tcp {
+                handshake,
+                dctcp,
+                recovery,
+                mechanisms,
+            }),
         1 => Just(Stack::Udt),
     ];
     let one = (
@@ -278,7 +296,14 @@ impl Transfers {
         let from = one.hosts.0 % self.hosts;
         let to = (from + 1 + one.hosts.1 % (self.hosts - 1)) % self.hosts;
         let transport = match one.stack {
-            Stack::Tcp { handshake, dctcp } => {
+            Stack::Tcp {
+                handshake,
+                dctcp,
+                recovery,
+                mechanisms,
+            } => {
+                let rack = recovery == Recovery::RackTlp;
+                let [tail_loss_probe, dsack, prr, f_rto] = mechanisms.map(|on| on && rack);
                 let controller = || {
                     if dctcp {
                         Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(MSS)))
@@ -288,6 +313,11 @@ impl Transfers {
                 };
                 let config = tcp::Config {
                     handshake,
+                    recovery,
+                    tail_loss_probe,
+                    dsack,
+                    prr,
+                    f_rto,
                     delayed_ack_count: 2,
                     // Shorter than many a round trip.
                     rto: tcp::RtoConfig {
