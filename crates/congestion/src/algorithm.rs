@@ -128,7 +128,7 @@ impl Controller for Algorithm {
         dispatch!(self, c => c.on_sent(cx, size));
     }
 
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
         dispatch!(self, c => c.on_ack(cx, ack));
     }

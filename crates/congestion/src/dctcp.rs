@@ -66,7 +66,7 @@ impl Dctcp {
 }
 
 impl Controller for Dctcp {
-    #[inline]
+    #[inline(always)]
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
         self.window.on_ack(cx, ack);
         self.estimate.on_ack(cx, ack);

@@ -137,8 +137,28 @@ impl Endpoint {
         self.peer_host
     }
 
-    /// Receives a packet.
+    /// Receives a packet. On the path of every packet: a TCP segment without reports is handled in place.
     #[inline(always)]
+    pub(crate) fn receive_in_place(&mut self, now: Time, packet: &Packet, extras: &mut Extras) {
+        if let Transport::Tcp(connection) = &mut self.transport
+            && let Body::Segment { segment, .. } = &packet.body
+            && segment.sacks == 0
+        {
+            let arrival = tcp::Arrival {
+                segment,
+                ecn: packet.marks.ecn(),
+                sacks: &[],
+                batch: tcp::Batch::Last,
+            };
+            connection.handle(now, &arrival, &mut self.rng);
+            self.note_arrival(now, packet);
+        } else {
+            self.receive(now, packet, extras, tcp::Batch::Last);
+        }
+    }
+
+    /// Receives a packet.
+    #[inline(never)]
     pub(crate) fn receive(
         &mut self,
         now: Time,
@@ -146,46 +166,46 @@ impl Endpoint {
         extras: &mut Extras,
         batch: tcp::Batch,
     ) {
-        self.packets_received += 1;
-        let Identity { head, body } = packet.identity();
-        self.digest.mix(now.as_ps() ^ body.rotate_left(29), head);
-        let (Transport::Tcp(connection), Body::Segment { segment, sacks }) =
-            (&mut self.transport, &packet.body)
-        else {
-            return self.receive_otherwise(now, packet, extras);
-        };
-        if segment.sacks == 0 {
-            let arrival = tcp::Arrival {
-                segment,
-                ecn: packet.marks.ecn(),
-                sacks: &[],
-                batch,
-            };
-            connection.handle(now, &arrival, &mut self.rng);
-        } else {
-            let blocks = extras.sacks.take(*sacks);
-            let arrival = tcp::Arrival {
-                segment,
-                ecn: packet.marks.ecn(),
-                sacks: &blocks[..usize::from(segment.sacks)],
-                batch,
-            };
-            connection.handle(now, &arrival, &mut self.rng);
-        }
-    }
-
-    #[inline(never)]
-    fn receive_otherwise(&mut self, now: Time, packet: &Packet, extras: &mut Extras) {
+        self.note_arrival(now, packet);
         match (&mut self.transport, &packet.body) {
+            (Transport::Tcp(connection), Body::Segment { segment, sacks }) => {
+                let blocks = (segment.sacks > 0).then(|| extras.sacks.take(*sacks));
+                let blocks = blocks.as_ref().map_or(&[][..], |blocks| &blocks[..]);
+                let arrival = tcp::Arrival {
+                    segment,
+                    ecn: packet.marks.ecn(),
+                    sacks: &blocks[..usize::from(segment.sacks)],
+                    batch,
+                };
+                connection.handle(now, &arrival, &mut self.rng);
+            }
             (Transport::Udt(endpoint), _) => endpoint.receive(now, packet, extras, &mut self.rng),
             (Transport::Datagram(endpoint), Body::Datagram(datagram)) => endpoint.handle(datagram),
             _ => unreachable!("both endpoints of a flow have the same transport"),
         }
     }
 
+    #[inline(always)]
+    fn note_arrival(&mut self, now: Time, packet: &Packet) {
+        self.packets_received += 1;
+        let Identity { head, body } = packet.identity();
+        self.digest.mix(now.as_ps() ^ body.rotate_left(29), head);
+    }
+
+    /// As [`Self::poll_transmit_in_place`].
+    #[inline(never)]
+    pub(crate) fn poll_transmit(
+        &mut self,
+        now: Time,
+        extras: &mut Extras,
+        out: &mut Packet,
+    ) -> bool {
+        self.poll_transmit_in_place(now, extras, out)
+    }
+
     /// Writes the next packet to send to `out`; returns whether there was one.
     #[inline(always)]
-    pub(crate) fn poll_transmit(
+    pub(crate) fn poll_transmit_in_place(
         &mut self,
         now: Time,
         extras: &mut Extras,

@@ -114,17 +114,6 @@ pub(crate) struct Judged {
     pub(crate) packet: Packet,
 }
 
-/// The fast path from an endpoint onto the wire.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum SendInPlace {
-    /// A packet was sent.
-    Sent,
-    /// The endpoint had no packet.
-    Nothing,
-    /// The NIC has no fast path, or is busy.
-    Closed,
-}
-
 /// A network without flows.
 pub struct Network {
     pub(crate) seed: u64,
@@ -322,38 +311,36 @@ impl Network {
         }
     }
 
-    /// The fast path from an endpoint onto the wire, where the NIC has one and is free. `fill` writes the packet and
-    /// returns whether there was one.
+    /// A slot for a packet of a host on the fast path from an endpoint onto the wire, where the NIC has one and is
+    /// free.
     #[inline(always)]
-    pub(crate) fn send_in_place(
-        &mut self,
-        from: HostIndex,
-        now: Time,
-        events: &mut EventQueue,
-        fill: impl FnOnce(&mut Packet, &mut Extras) -> bool,
-    ) -> SendInPlace {
-        let host = &mut self.hosts[from.index()];
-        let at = host.port;
-        let port = &mut self.ports[at.index()];
+    pub(crate) fn reserve_in_place(&mut self, from: HostIndex, now: Time) -> Option<Slot> {
+        let host = &self.hosts[from.index()];
+        let port = &self.ports[host.port.index()];
         let free = port.is_unwatched()
             && host.waiting.is_empty()
             && port
                 .busy_until()
                 .is_some_and(|busy| host.dequeues_next(busy) <= now);
-        if !free {
-            return SendInPlace::Closed;
-        }
-        let slot = self.pool.reserve();
-        let packet = &mut self.pool.at_mut(slot).packet;
-        if !fill(packet, &mut self.extras) {
-            self.pool.free(slot);
-            return SendInPlace::Nothing;
-        }
-        let ready = host.ready(now, packet.payload());
-        if let Some(arrival) = port.send(Offer { now, ready, slot }, &mut self.pool) {
+        free.then(|| self.pool.reserve())
+    }
+
+    /// Sends the packet in that slot.
+    #[inline(always)]
+    pub(crate) fn send_in_place(
+        &mut self,
+        from: HostIndex,
+        now: Time,
+        slot: Slot,
+        events: &mut EventQueue,
+    ) {
+        let host = &mut self.hosts[from.index()];
+        let at = host.port;
+        let ready = host.ready(now, self.pool.at(slot).packet.payload());
+        let offer = Offer { now, ready, slot };
+        if let Some(arrival) = self.ports[at.index()].send(offer, &mut self.pool) {
             events.push(Event::new(arrival, Kind::Arrival, at.0));
         }
-        SendInPlace::Sent
     }
 
     /// Sends a host's packet on the slow path, after the host's jitter; returns it with its verdict, unless that is

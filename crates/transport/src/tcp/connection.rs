@@ -158,7 +158,7 @@ impl Connection {
     }
 
     /// A segment arrived.
-    #[inline]
+    #[inline(always)]
     pub fn handle(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
         let segment = arrival.segment;
         self.sender.stream.limit.reconsider();
@@ -185,7 +185,7 @@ impl Connection {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn handle_ack(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
         let segment = arrival.segment;
         let echoes = self.ecn && segment.flags.contains(Flags::ECE);

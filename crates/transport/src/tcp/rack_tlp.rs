@@ -173,7 +173,7 @@ fn place(block: SackBlock, ack: u64) -> Interval {
 
 impl Sender {
     /// An acceptable acknowledgement arrived; gives whether it acknowledged something new.
-    #[inline]
+    #[inline(never)]
     pub(super) fn handle_ack_by_time(
         &mut self,
         io: &mut Io<'_>,

@@ -156,7 +156,7 @@ impl LossRecovery {
     }
 
     /// SND.UNA has moved; gives whether the timer starts anew.
-    #[inline]
+    #[inline(always)]
     pub(super) fn on_new_ack(&mut self, space: &SendSpace, config: &Config, ack: NewAck) -> bool {
         self.last_echo = ack.timestamp;
         self.dup_acks = 0;

@@ -45,7 +45,7 @@ impl Rto {
     }
 
     /// RFC 6298, section 2: a new measurement, which also ends the back-off.
-    #[inline]
+    #[inline(always)]
     pub(super) fn sample(&mut self, rtt: Span, config: &RtoConfig) {
         self.backoff = 0;
         if self.sampled {

@@ -78,7 +78,7 @@ impl SendSpace {
     }
 
     /// A cumulative acknowledgement.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acknowledge(&mut self, ack: u64) {
         assert!(self.accepts(ack), "only what was sent is acknowledged");
         self.una = ack;

@@ -129,7 +129,7 @@ impl Sender {
     }
 
     /// The next segment that may leave now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn poll(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let rate = self.pacing(io.config, io.algorithm, io.stats.segments_sent);
         if let Some(rate) = rate
@@ -192,8 +192,14 @@ impl Sender {
         Some(ratio.rate(cwnd, algorithm.state().ssthresh, paced))
     }
 
+    /// As [`Self::poll_new`], in recovery or after a timeout.
+    #[inline(never)]
+    fn poll_new_aside(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
+        self.poll_new(io)
+    }
+
     /// Never-sent data, or the FIN.
-    #[inline]
+    #[inline(always)]
     fn poll_new(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let nxt = self.space.nxt();
         if nxt == self.stream.end() {
@@ -271,6 +277,7 @@ impl Sender {
     }
 
     /// Go-back-N after a timeout, around data reported as received.
+    #[inline(never)]
     fn poll_go_back(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let max = self.space.max();
         let mut limit = max;
@@ -279,7 +286,7 @@ impl Sender {
             self.space.skip_to(gap.start);
             limit = gap.end.unwrap_or(max).min(max);
             if self.space.nxt() == max {
-                return self.poll_new(io);
+                return self.poll_new_aside(io);
             }
         }
         let nxt = self.space.nxt();
@@ -292,6 +299,7 @@ impl Sender {
         Some(self.chunk(nxt, end))
     }
 
+    #[inline(never)]
     fn poll_recovery(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         if let Some(end) = self.recovery.take_head(&self.space, io.config.mss) {
             return Some(self.chunk(self.space.una(), end));
@@ -299,7 +307,7 @@ impl Sender {
         if io.config.recovery == Recovery::Sack {
             self.poll_sack(io)
         } else {
-            self.poll_new(io)
+            self.poll_new_aside(io)
         }
     }
 
@@ -343,7 +351,7 @@ impl Sender {
     }
 
     /// Accounts for a segment that leaves.
-    #[inline]
+    #[inline(always)]
     fn sent(&mut self, io: &mut Io<'_>, chunk: &Chunk, rate: Option<Rate>) {
         let end = chunk.end();
         self.space.sent(chunk.seq, end);
@@ -402,7 +410,7 @@ impl Sender {
 
     /// An acknowledgement arrived while something is outstanding; gives whether it acknowledged
     /// something new.
-    #[inline]
+    #[inline(always)]
     pub(super) fn handle_ack(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) -> bool {
         if !self.space.accepts(info.ack) {
             return false;
@@ -430,12 +438,17 @@ impl Sender {
         if duplicate {
             self.on_duplicate(io, info);
         } else if info.pure || info.echo == Echo::Congestion {
-            self.report_ack(io, Progress::none(info.echo, LimitedBy::Application));
+            self.report_no_progress(io, info.echo);
         }
         false
     }
 
-    #[inline]
+    #[inline(never)]
+    fn report_no_progress(&mut self, io: &mut Io<'_>, echo: Echo) {
+        self.report_ack(io, Progress::none(echo, LimitedBy::Application));
+    }
+
+    #[inline(always)]
     fn on_new_ack(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
         let (una, written) = (self.space.una(), self.stream.written());
         let rtt = self.round_trip(io, info);
@@ -473,6 +486,7 @@ impl Sender {
         self.timer.timed_round_trip(io.now, info.ack)
     }
 
+    #[inline(never)]
     fn on_duplicate(&mut self, io: &mut Io<'_>, info: &AckInfo<'_>) {
         io.stats.duplicate_acks += 1;
         let progress = Progress::none(info.echo, self.stream.limit.by());
@@ -489,7 +503,7 @@ impl Sender {
     }
 
     /// Reports the acknowledgement and its echo to the controller.
-    #[inline]
+    #[inline(always)]
     pub(super) fn report_ack(&mut self, io: &mut Io<'_>, progress: Progress) {
         let Progress {
             echo,

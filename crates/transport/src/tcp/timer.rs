@@ -90,7 +90,7 @@ impl RetransmissionTimer {
     }
 
     /// Starts it anew.
-    #[inline]
+    #[inline(always)]
     pub(super) fn arm(&mut self, now: Time, config: &RtoConfig, rng: &mut dyn Rng) {
         self.at = now.saturating_add(self.rto.timeout(config, rng));
         assert!(self.at > now, "a timeout takes time");

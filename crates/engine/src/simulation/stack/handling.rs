@@ -4,14 +4,13 @@
 //! This concerns the endpoint, its host's NIC, the event queue and the probe: the endpoint is looked up once. The
 //! rest, above all notices to applications, is left to the host stack.
 
-use incastle_transport::tcp::Batch;
 use incastle_units::{Bytes, Time};
 
 use super::HostStack;
 use crate::core::{EndpointIndex, Event, EventQueue, Kind};
 use crate::flow::{Addressed, Endpoint, Notice};
 use crate::layout::Slot;
-use crate::network::{Network, SendInPlace};
+use crate::network::Network;
 use crate::probe::Probe;
 
 /// An endpoint at one instant, with the parts that it acts upon.
@@ -61,18 +60,28 @@ impl<P: Probe> EndpointHandling<'_, P> {
         let before = self.endpoint.transport.delivered();
         let Network { pool, extras, .. } = &mut *self.network;
         let packet = &pool.at(slot).packet;
-        self.endpoint.receive(self.now, packet, extras, Batch::Last);
+        self.endpoint.receive_in_place(self.now, packet, extras);
         pool.free(slot);
         self.after_receive(before)
     }
 
     /// Reports the delivered bytes to the probe, and sends.
     #[inline(always)]
-    pub(super) fn after_receive(self, before: u64) -> Left {
+    fn after_receive(mut self, before: u64) -> Left {
+        let reached = self.note_delivered(before);
+        Left {
+            reached,
+            ..self.pump()
+        }
+    }
+
+    /// Reports the delivered bytes to the probe; returns whether as many have arrived as the application expects.
+    #[inline(always)]
+    fn note_delivered(&mut self, before: u64) -> bool {
         let endpoint = &mut *self.endpoint;
         let delivered = endpoint.transport.delivered();
         if delivered == before {
-            return self.pump();
+            return false;
         }
         let bytes = Bytes::new(delivered - before);
         self.probe
@@ -81,27 +90,31 @@ impl<P: Probe> EndpointHandling<'_, P> {
         if reached {
             endpoint.reach();
         }
-        Left {
-            reached,
-            ..self.pump()
-        }
+        reached
     }
 
     /// Sends the packets that the endpoint may send, on the fast path where the NIC has it, and
     /// enters the next deadline.
     #[inline(always)]
-    pub(super) fn pump(mut self) -> Left {
+    fn pump(mut self) -> Left {
         if self.endpoint.sends_on_slow_path() {
             return self.leave(Sending::SlowPath);
         }
         while self.endpoint.staged.is_none() && !self.endpoint.transport.is_quiet(self.now) {
-            match self.send() {
-                SendInPlace::Sent => {}
-                SendInPlace::Nothing => break,
-                SendInPlace::Closed => return self.leave(Sending::Queued),
+            let Some(slot) = self.network.reserve_in_place(self.endpoint.host, self.now) else {
+                return self.leave(Sending::Queued);
+            };
+            if !self.send(slot) {
+                break;
             }
         }
         self.look_after()
+    }
+
+    /// As [`Self::pump`], outside of the path of every packet.
+    #[inline(never)]
+    fn pump_aside(self) -> Left {
+        self.pump()
     }
 
     #[expect(clippy::unused_self, reason = "the event is handled")]
@@ -112,14 +125,19 @@ impl<P: Probe> EndpointHandling<'_, P> {
         }
     }
 
-    /// Sends the next packet straight onto the wire.
+    /// Sends the next packet, in this slot, straight onto the wire; returns whether there was one.
     #[inline(always)]
-    fn send(&mut self) -> SendInPlace {
-        let (endpoint, now) = (&mut *self.endpoint, self.now);
-        self.network
-            .send_in_place(endpoint.host, now, self.events, |packet, extras| {
-                endpoint.poll_transmit(now, extras, packet)
-            })
+    fn send(&mut self, slot: Slot) -> bool {
+        let (now, host) = (self.now, self.endpoint.host);
+        let Network { pool, extras, .. } = &mut *self.network;
+        let packet = &mut pool.at_mut(slot).packet;
+        let made = (self.endpoint).poll_transmit_in_place(now, extras, packet);
+        if made {
+            self.network.send_in_place(host, now, slot, self.events);
+        } else {
+            pool.free(slot);
+        }
+        made
     }
 
     /// After sending: reports to the probe, enters the deadline, and checks whether everything is acknowledged.
@@ -162,10 +180,9 @@ impl<P: Probe> HostStack<P> {
     }
 
     /// Sends the packets that an endpoint may send.
-    #[inline]
     pub(super) fn pump(&mut self, index: EndpointIndex) {
         if let Some(handling) = self.handling(index) {
-            let left = handling.pump();
+            let left = handling.pump_aside();
             self.see_to(index, left);
         }
     }
@@ -180,8 +197,12 @@ impl<P: Probe> HostStack<P> {
 
     /// As [`EndpointHandling::after_receive`].
     pub(super) fn after_receive(&mut self, index: EndpointIndex, before: u64) {
-        if let Some(handling) = self.handling(index) {
-            let left = handling.after_receive(before);
+        if let Some(mut handling) = self.handling(index) {
+            let reached = handling.note_delivered(before);
+            let left = Left {
+                reached,
+                ..handling.pump_aside()
+            };
             self.see_to(index, left);
         }
     }

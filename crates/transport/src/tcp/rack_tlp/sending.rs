@@ -23,7 +23,7 @@ fn again(record: &Record) -> Chunk {
 
 impl Sender {
     /// The next segment that may leave now.
-    #[inline]
+    #[inline(never)]
     pub(in crate::tcp) fn poll_by_time(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
         let sampled = || Box::new(RackTlp::new(io.algorithm.samples_rate()));
         let rack = self.rack.get_or_insert_with(sampled);
@@ -124,7 +124,7 @@ impl Sender {
     }
 
     /// A segment left.
-    #[inline(always)]
+    #[inline(never)]
     pub(in crate::tcp) fn sent_by_time(&mut self, io: &mut Io<'_>, chunk: &Chunk) {
         let open = self.recovery.phase() == Phase::Open;
         let (srtt, end) = (self.timer.rto().smoothed(), self.space.max());
