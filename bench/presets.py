@@ -2,18 +2,24 @@
 
     .venv/bin/python bench/presets.py
 
-Controls and presets are those that the engine lists. Each cell is one run of an example with its
-seed, in a minute for all. Leaves out the spread over seeds: `incastle sweep` has it.
+Controls and presets are those that the engine lists. Each cell is the median of five runs of an
+example, with different seeds, and their range where they differ. All take five minutes. Leaves out
+intervals of confidence: `incastle sweep --seeds` has them.
 """
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from statistics import median
+from typing import TYPE_CHECKING, Any
 
 import incastle as ic
 from incastle import _engine
 
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+SEEDS = 5
 EXAMPLES = Path(__file__).parents[1] / "examples"
 WORKLOADS: dict[str, dict[str, Any]] = {
     "two-flows": {},
@@ -40,14 +46,30 @@ def ms(seconds: float) -> str:
     return f"{float(f'{1e3 * seconds:.3g}'):g}"
 
 
-def fct(row: dict[str, Any]) -> str:
-    """Write the 99th percentile of FCTs, or the bounds that unfinished transfers leave."""
-    low, high = row["completion_p99_low_s"], row["completion_p99_high_s"]
-    if low is None:
+def spread(values: Sequence[float], write: Callable[[float], str]) -> str:
+    """Write the median, and the range where it is one."""
+    low, middle, high = (write(of(values)) for of in (min, median, max))
+    return middle if low == high else f"{middle} ({low} to {high})"
+
+
+def fct(rows: Sequence[dict[str, Any]]) -> str:
+    """Write the 99th percentile of FCTs; `≥` where unfinished transfers leave it open above."""
+    bounds = [(row["completion_p99_low_s"], row["completion_p99_high_s"]) for row in rows]
+    known = [low for low, _ in bounds if low is not None]
+    if not known:
         return "-"
-    if high is None or high == float("inf"):
-        return f"≥ {ms(low)} ms"
-    return f"{ms(low)} ms" if ms(low) == ms(high) else f"{ms(low)} to {ms(high)} ms"
+    left_open = any(high is None or high > low for low, high in bounds if low is not None)
+    return f"{'≥ ' if left_open else ''}{spread(known, ms)} ms"
+
+
+def cells(rows: Sequence[dict[str, Any]]) -> tuple[str, str, str]:
+    """Write goodput, timeouts and FCT of the runs of one control and preset."""
+    goodput = spread([1e-9 * row["goodput_bit_s"] for row in rows], lambda value: f"{value:.3g}")
+    return (
+        goodput,
+        spread([row["timeouts"] for row in rows], lambda value: f"{value:,.0f}"),
+        fct(rows),
+    )
 
 
 def main() -> None:
@@ -55,17 +77,18 @@ def main() -> None:
     rows: dict[tuple[str, str], list[str]] = {}
     head = ["control", "preset"]
     for workload, settings in WORKLOADS.items():
-        head += [f"{workload}: Gbit/s", "timeouts", "FCT, p99"]
         scenario = ic.load(EXAMPLES / f"{workload}.toml").with_overrides(settings)
         keys = {"transport.congestion": "algorithms", "transport.preset": "presets"}
         values = {key: names(scenario, listed, key) for key, listed in keys.items()}
-        for row in ic.sweep(scenario, values).frame.iter_rows(named=True):
-            control, preset = (row[key] for key in keys)
-            rows.setdefault((control, preset), []).extend(
-                (f"{1e-9 * row['goodput_bit_s']:.3g}", f"{row['timeouts']:,}", fct(row))
-            )
-    for cells in (head, ["---", "---", *["--:"] * (len(head) - 2)]):
-        print(f"| {' | '.join(cells)} |")
+        frame = ic.sweep(scenario, values, seeds=SEEDS).frame
+        timed = frame["completion_p99_low_s"].is_not_null().any()
+        columns = 3 if timed else 2
+        head += [f"{workload}: Gbit/s", "timeouts", "FCT, p99"][:columns]
+        for of, runs in frame.group_by(list(keys), maintain_order=True):
+            written = cells(list(runs.iter_rows(named=True)))[:columns]
+            rows.setdefault((str(of[0]), str(of[1])), []).extend(written)
+    for line in (head, ["---", "---", *["--:"] * (len(head) - 2)]):
+        print(f"| {' | '.join(line)} |")
     for (control, preset), measured in rows.items():
         print(f"| {control} | `{preset}` | {' | '.join(measured)} |")
 
