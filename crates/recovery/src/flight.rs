@@ -53,7 +53,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// What left.
+    /// The segment as it left.
     pub fn segment(&self) -> Transmission {
         Transmission {
             seq: self.seq,

@@ -226,7 +226,7 @@ impl Connection {
         }
     }
 
-    /// What RACK-TLP has counted; zero without it.
+    /// The counters of RACK-TLP; zero without it.
     pub fn rack_tlp_stats(&self) -> RackTlpStats {
         let rack = self.sender.rack.as_ref();
         rack.map_or_else(RackTlpStats::default, |rack| rack.stats)

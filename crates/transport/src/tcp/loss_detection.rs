@@ -21,7 +21,7 @@ pub enum LossDetection {
 }
 
 impl LossDetection {
-    /// What PTO has on top of two round trips while this number of segments is outstanding.
+    /// The part of PTO beyond two round trips, while this number of segments is outstanding.
     pub(super) fn beyond_round_trips(config: &Config, outstanding: usize) -> Span {
         match config.loss_detection {
             // Section 7.2, TLP.max_ack_delay: both endpoints have one configuration. A single segment in
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
     use crate::tcp::{Recovery, RtoConfig};
 
-    /// Of an endpoint that acknowledges every third segment, or the last after 40 ms.
+    /// The rules for an endpoint that acknowledges every third segment, or the last after 40 ms.
     fn beyond(loss_detection: LossDetection) -> [Span; 4] {
         let config = Config {
             recovery: Recovery::RackTlp,

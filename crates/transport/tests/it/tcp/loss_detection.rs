@@ -31,7 +31,7 @@ fn a_probe_for_several_segments_leaves_two_milliseconds_later_and_shows_their_lo
     assert_eq!(timeouts(&wire), 0);
 }
 
-/// Of the RFC. The ACK of the probe returns the timestamp of the segment at 2000, which tells nothing of the probe.
+/// By the RFC. The ACK of the probe returns the timestamp of the segment at 2000, which tells nothing of the probe.
 #[test]
 fn timestamps_do_not_hide_the_loss_before_a_repeated_segment() {
     for timestamps in [true, false] {

@@ -85,7 +85,7 @@ fn losses_that_the_timer_finds_within_a_recovery_count_as_no_delivery() {
     );
 }
 
-/// What A sends for each ACK of the round trip after the losses, `N` for new data and `R` for retransmissions, in a
+/// The segments of A for each ACK of the round trip after the losses, `N` for new data and `R` for retransmissions, in a
 /// figure of RFC 9937, section 8: 20 segments, of which the first are lost. A segment has one octet, as the figures count
 /// in segments; each ACK arrives a millisecond after the one before.
 fn responses(config: &Config, lost: u64, acks: u64) -> String {

@@ -10,7 +10,7 @@ use incastle_units::{Bytes, Span};
 
 use super::wire::{Fate, MSS, Packet, Wire, config, ms};
 
-/// What the packets of a wire are, and what becomes of them.
+/// The packets of a wire, and their fates.
 pub(crate) struct Script {
     lines: Vec<String>,
     /// Whether further packets may follow.
