@@ -60,10 +60,10 @@ pub struct Segment {
     /// Timestamp echo: the timestamp of the segment that this one acknowledges, or
     /// [`Time::NEVER`].
     pub echo: Time,
-    /// Sequence number of the first payload byte (or of SYN, FIN).
-    pub seq: u32,
     /// The next sequence number expected by the sender of this segment.
     pub ack: u32,
+    /// Sequence number of the first payload byte (or of SYN, FIN).
+    pub seq: u32,
     /// Bytes that the sender of this segment is ready to receive beyond `ack`.
     pub window: u32,
     /// Payload bytes.
