@@ -253,6 +253,9 @@ impl Sender {
                 op,
                 6,
             ),
+            hops: &[],
+            hop_count: None,
+            remote_delay: None,
         };
         if self.algorithm.samples_rate() {
             self.sample(op, acked);

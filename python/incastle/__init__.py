@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from incastle._engine import Ack, CongestionEvent, Connection, ControllerContext, __version__
-    from incastle.controllers.base import Controller
+    from incastle.controllers.base import Controller, Hop
     from incastle.difference.api import diff
     from incastle.errors import (
         ClusterError,
@@ -57,6 +57,7 @@ __all__ = [
     "Diagnostic",
     "EstimateStopped",
     "Explanation",
+    "Hop",
     "IncastleError",
     "InternalError",
     "Interrupted",
@@ -89,7 +90,7 @@ __all__ = [
 
 _HOMES = {
     "_engine": ("Ack", "CongestionEvent", "Connection", "ControllerContext", "__version__"),
-    "controllers.base": ("Controller",),
+    "controllers.base": ("Controller", "Hop"),
     "difference.api": ("diff",),
     "estimates.api": ("EstimateStopped", "estimate"),
     "explanation.api": ("Explanation", "explain"),

@@ -6,6 +6,8 @@ from typing import Any, final
 
 from typing_extensions import CapsuleType, disjoint_base
 
+from incastle.controllers.base import Hop
+
 __all__ = [
     "Ack",
     "CongestionEvent",
@@ -69,6 +71,12 @@ class Ack(ControllerContext):
     def in_recovery(self) -> bool: ...
     @property
     def after_timeout(self) -> bool: ...
+    @property
+    def hops(self) -> list[Hop] | None: ...
+    @property
+    def hop_count(self) -> int | None: ...
+    @property
+    def remote_delay_s(self) -> float | None: ...
 
 @final
 class CongestionEvent(ControllerContext):

@@ -246,6 +246,13 @@ def test_runs_with_and_without_on_any_number_of_threads(folder: Path) -> None:
     assert sweeps[0].frame["digest"].n_unique() == 6
 
 
+def test_tcp_tells_nothing_of_switches(folder: Path) -> None:
+    seen = "        assert (ack.hops, ack.hop_count, ack.remote_delay_s) == (None, None, None)\n"
+    (folder / "fixed.py").write_text(FIXED.replace("        pass\n", seen))
+    scenario = ic.load("small.toml").with_overrides({"transport.congestion": "fixed.py:Fixed"})
+    assert ic.run(scenario).flows["delivered_bytes"].sum() > 0
+
+
 def test_a_sweep_goes_on_after_a_controller_that_failed(folder: Path) -> None:
     late = "        assert ack.now_s < 0.01 or self.cwnd_bytes > 20_000\n"
     (folder / "fixed.py").write_text(FIXED.replace("        pass\n", late))

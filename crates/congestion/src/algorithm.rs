@@ -129,7 +129,7 @@ impl Controller for Algorithm {
     }
 
     #[inline(always)]
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         dispatch!(self, c => c.on_ack(cx, ack));
     }
 

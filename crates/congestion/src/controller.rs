@@ -70,9 +70,23 @@ pub enum Phase {
     AfterTimeout,
 }
 
-/// One acknowledgement, as the transport has evaluated it.
+/// In-band telemetry of one egress port, as a packet left it (HPCC, SIGCOMM 2019, section 3.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HopTelemetry {
+    /// The rate of the port's link.
+    pub rate: Rate,
+    /// The instant at which the port dequeued the packet.
+    pub at: Time,
+    /// Bytes that the port had sent before this packet, headers included.
+    pub sent: Bytes,
+    /// Bytes that waited at the port at that instant, without this packet.
+    pub queue: Bytes,
+}
+
+/// One acknowledgement, as the transport has evaluated it. The last three fields are those of RDMA: TCP and
+/// UDT leave them empty.
 #[derive(Debug, Clone, Copy)]
-pub struct AckSample {
+pub struct AckSample<'a> {
     /// Data newly acknowledged, cumulatively. Zero for a duplicate.
     pub acked: Bytes,
     /// Packets that this acknowledgement covers (at least 1; more under delayed ACKs).
@@ -85,6 +99,13 @@ pub struct AckSample {
     pub limited_by: LimitedBy,
     /// The state of loss recovery after it.
     pub phase: Phase,
+    /// Telemetry of the acknowledged packet, in the order of its path. Empty without INT.
+    pub hops: &'a [HopTelemetry],
+    /// The switches that the acknowledged packet passed; absent where the network does not tell.
+    pub hop_count: Option<u8>,
+    /// The time from the packet's arrival at the NIC of the receiver to the departure of its ACK, by
+    /// timestamps of that NIC; absent where not measured.
+    pub remote_delay: Option<Span>,
 }
 
 /// An event that may make a controller slow down.
@@ -164,7 +185,7 @@ pub trait Controller: Send {
     fn on_sent(&mut self, _cx: &mut Context<'_>, _size: Bytes) {}
 
     /// An acknowledgement arrived; duplicates too.
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample);
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>);
 
     /// The delivery rate that the acknowledgement shows, after its `on_ack`, where the transport samples it
     /// ([`crate::Algorithm::samples_rate`]).

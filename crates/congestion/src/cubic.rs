@@ -203,7 +203,7 @@ impl Controller for Cubic {
         }
     }
 
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         if let Some(epoch) = &mut self.epoch
             && ack.limited_by == LimitedBy::Window
         {

@@ -69,7 +69,7 @@ fn pressure(cx: &Context<'_>, cwnd: u64) -> Option<f64> {
 
 impl Controller for D2tcp {
     #[inline]
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.dctcp.on_ack(cx, ack);
     }
 

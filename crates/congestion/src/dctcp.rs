@@ -67,7 +67,7 @@ impl Dctcp {
 
 impl Controller for Dctcp {
     #[inline(always)]
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.window.on_ack(cx, ack);
         self.estimate.on_ack(cx, ack);
     }

@@ -368,7 +368,7 @@ impl Controller for Dcudp {
         }
     }
 
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.learn(cx, ack.rtt);
         if ack.echo == Echo::Congestion {
             self.enter_congestion_mode(cx);

@@ -188,7 +188,7 @@ impl DtCwa {
 }
 
 impl Controller for DtCwa {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.segments = ack.segments;
         // If the last ACK of an episode has ECE, the reaction to that comes first: see `on_mark`.
         if let Some(episode) = self.episode

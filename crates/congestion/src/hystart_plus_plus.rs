@@ -55,7 +55,7 @@ impl HystartPlusPlus {
     }
 
     /// Section 4.2: an ACK in slow start or CSS; whether they end with it.
-    pub(crate) fn on_ack(&mut self, cx: &Context<'_>, ack: &AckSample) -> bool {
+    pub(crate) fn on_ack(&mut self, cx: &Context<'_>, ack: &AckSample<'_>) -> bool {
         if cx.snd_una > self.window_end && self.end_round(cx) {
             return true;
         }

@@ -32,8 +32,8 @@ mod udt;
 pub use algorithm::Algorithm;
 pub use bbr::{Bbr, BbrConfig};
 pub use controller::{
-    AckSample, CongestionEvent, Context, ControlState, Controller, Echo, LimitedBy, Phase,
-    Reaction, TransmissionMode, Window,
+    AckSample, CongestionEvent, Context, ControlState, Controller, Echo, HopTelemetry, LimitedBy,
+    Phase, Reaction, TransmissionMode, Window,
 };
 pub use cubic::{Cubic, CubicConfig};
 pub use d2tcp::{D2tcp, D2tcpConfig};

@@ -43,7 +43,7 @@ impl MarkedFraction {
 
     /// RFC 8257, section 3.3, steps 1 to 4.
     #[inline]
-    pub(crate) fn on_ack(&mut self, cx: &Context<'_>, ack: &AckSample) {
+    pub(crate) fn on_ack(&mut self, cx: &Context<'_>, ack: &AckSample<'_>) {
         self.acked += ack.acked.count();
         if ack.echo == Echo::Congestion {
             self.marked += ack.acked.count();

@@ -24,7 +24,7 @@ impl NewReno {
 
 impl Controller for NewReno {
     #[inline]
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.window.on_ack(cx, ack);
     }
 

@@ -184,7 +184,7 @@ impl Prague {
 }
 
 impl Controller for Prague {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.acked += ack.acked.count();
         if ack.echo == Echo::Congestion {
             self.marked_once = true;

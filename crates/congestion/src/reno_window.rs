@@ -150,7 +150,7 @@ impl RenoWindow {
 
     /// Takes note of an ACK and grows the window where it may.
     #[inline]
-    pub(crate) fn on_ack(&mut self, cx: &Context<'_>, ack: &AckSample) {
+    pub(crate) fn on_ack(&mut self, cx: &Context<'_>, ack: &AckSample<'_>) {
         if !self.may_grow(cx, ack) {
             return;
         }
@@ -163,7 +163,7 @@ impl RenoWindow {
 
     /// Takes note of an ACK; whether it may grow the window.
     #[inline]
-    pub(crate) fn may_grow(&mut self, cx: &Context<'_>, ack: &AckSample) -> bool {
+    pub(crate) fn may_grow(&mut self, cx: &Context<'_>, ack: &AckSample<'_>) -> bool {
         self.just_acked = ack.acked.count();
         if self.exit.is_some() && self.in_slow_start() {
             self.watch_slow_start(cx, ack);
@@ -178,7 +178,7 @@ impl RenoWindow {
 
     /// Ends slow start where the delay or the ACKs say that the path is full.
     #[cold]
-    fn watch_slow_start(&mut self, cx: &Context<'_>, ack: &AckSample) {
+    fn watch_slow_start(&mut self, cx: &Context<'_>, ack: &AckSample<'_>) {
         let (cwnd, mss) = (self.cwnd, self.mss);
         let at = SlowStartAck { ack, cwnd, mss };
         if self.exit.as_mut().is_some_and(|exit| exit.on_ack(cx, at)) {
@@ -191,7 +191,7 @@ impl RenoWindow {
     /// After a timeout it is one segment per ACK, since an ACK may cover data that arrived long
     /// before (RFC 3465, section 2.3).
     #[inline]
-    pub(crate) fn slow_start(&mut self, ack: &AckSample) {
+    pub(crate) fn slow_start(&mut self, ack: &AckSample<'_>) {
         let limit = match ack.phase {
             Phase::AfterTimeout => 1,
             Phase::Open | Phase::Recovery => u64::from(self.abc_limit),

@@ -21,7 +21,7 @@ pub enum SlowStart {
 /// Slow start at one ACK.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SlowStartAck<'a> {
-    pub(crate) ack: &'a AckSample,
+    pub(crate) ack: &'a AckSample<'a>,
     pub(crate) cwnd: u64,
     pub(crate) mss: u64,
 }

@@ -154,7 +154,7 @@ impl Swift {
 }
 
 impl Controller for Swift {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         if ack.acked > Bytes::ZERO {
             self.retransmits = 0;
         }

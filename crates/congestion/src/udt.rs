@@ -194,7 +194,7 @@ fn power_of_ten_from(x: f64) -> f64 {
 }
 
 impl Controller for Udt {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         match self.period {
             // Slow start: a packet more for each that was acknowledged.
             None => self.cwnd += ack.acked.count() as f64 / self.packet,

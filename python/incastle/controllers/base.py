@@ -8,13 +8,26 @@ the transport owns.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from incastle._engine import Ack, CongestionEvent, Connection
 
 REQUIRED = ("on_ack", "on_congestion", "window")
 OPTIONAL = ("on_sent", "pacing", "on_timer", "next_timer")
+
+
+class Hop(NamedTuple):
+    """In-band telemetry of one egress port, as a packet left it: an element of `ack.hops`."""
+
+    rate_bit_s: int
+    """The rate of the port's link."""
+    at_s: float
+    """The second at which the port dequeued the packet."""
+    sent_bytes: int
+    """Bytes that the port had sent before this packet, headers included."""
+    queue_bytes: int
+    """Bytes that waited at the port at that instant, without this packet."""
 
 
 class Controller:

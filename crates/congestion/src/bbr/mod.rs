@@ -254,7 +254,7 @@ impl Controller for Bbr {
         }
     }
 
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         if !self.has_seen_rtt && cx.smoothed_rtt.is_some() {
             self.init_pacing(cx.smoothed_rtt);
         }

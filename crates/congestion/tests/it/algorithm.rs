@@ -24,7 +24,7 @@ impl Controller for Spy {
         self.note("on_sent");
     }
 
-    fn on_ack(&mut self, _: &mut Context<'_>, _: &AckSample) {
+    fn on_ack(&mut self, _: &mut Context<'_>, _: &AckSample<'_>) {
         self.note("on_ack");
     }
 

@@ -284,6 +284,9 @@ impl Run {
                 LimitedBy::Application
             },
             phase: [Phase::Open, Phase::Recovery, Phase::AfterTimeout][usize::from(phase)],
+            hops: &[],
+            hop_count: None,
+            remote_delay: None,
         };
         self.sender.snd_una += bytes;
         self.sender.in_flight = Bytes::new(self.sender.snd_nxt - self.sender.snd_una);
@@ -306,7 +309,7 @@ impl Run {
         }
     }
 
-    fn check_growth(&self, before: u64, ack: &AckSample) {
+    fn check_growth(&self, before: u64, ack: &AckSample<'_>) {
         let after = cwnd(&self.control);
         assert!(after >= before, "an ACK never shortens the window");
         if ack.phase == Phase::Recovery || ack.limited_by == LimitedBy::Application {

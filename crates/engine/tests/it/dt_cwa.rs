@@ -83,7 +83,7 @@ impl Checked {
 }
 
 impl Controller for Checked {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         let before = self.cwnd();
         self.ack = (u64::from(ack.segments), ack.acked.count());
         let start = match ack.echo {

@@ -73,7 +73,7 @@ fn fixed(setting: &ControllerSetting) -> Box<dyn Controller> {
 }
 
 impl Controller for Fixed {
-    fn on_ack(&mut self, _cx: &mut Context<'_>, _ack: &AckSample) {}
+    fn on_ack(&mut self, _cx: &mut Context<'_>, _ack: &AckSample<'_>) {}
 
     fn on_congestion(&mut self, _cx: &mut Context<'_>, _event: CongestionEvent) -> Reaction {
         Reaction::Ignored

@@ -1,10 +1,17 @@
 //! The arguments of Python's controllers: the transport's state at an instant, and the fields of an ACK, a mark, a
 //! loss or a timeout. Numbers have their units in their names; times are in seconds.
 
-use incastle_congestion::{AckSample, CongestionEvent as Event, Context, Echo, LimitedBy, Phase};
+use incastle_congestion::{
+    AckSample, CongestionEvent as Event, Context, Echo, HopTelemetry, LimitedBy, Phase,
+};
 use incastle_scenario as core;
 use incastle_units::{Bytes, Span, Time};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyList, PyType};
+
+/// `incastle.Hop`, a named tuple.
+static HOP: PyOnceLock<Py<PyType>> = PyOnceLock::new();
 
 /// The parameters of a connection, for a new controller.
 #[pyclass(frozen, get_all, module = "incastle._engine")]
@@ -81,11 +88,22 @@ pub(crate) struct Ack {
     in_recovery: bool,
     /// Whether the sender goes back after a timeout: an ACK may cover what arrived long before.
     after_timeout: bool,
+    /// Telemetry of the acknowledged packet, an `incastle.Hop` for each port in the order of its path. None
+    /// without in-band telemetry.
+    hops: Option<Py<PyList>>,
+    /// The switches that the acknowledged packet passed, if the network tells.
+    hop_count: Option<u8>,
+    /// From the packet's arrival at the NIC of the receiver to the departure of its ACK, if it is measured.
+    remote_delay_s: Option<f64>,
 }
 
 impl Ack {
     #[inline]
-    pub(super) fn create(py: Python<'_>, cx: &Context<'_>, ack: &AckSample) -> PyResult<Py<Self>> {
+    pub(super) fn create(
+        py: Python<'_>,
+        cx: &Context<'_>,
+        ack: &AckSample<'_>,
+    ) -> PyResult<Py<Self>> {
         let own = Self {
             acked_bytes: ack.acked.count(),
             segments: ack.segments,
@@ -94,9 +112,27 @@ impl Ack {
             window_limited: ack.limited_by == LimitedBy::Window,
             in_recovery: ack.phase == Phase::Recovery,
             after_timeout: ack.phase == Phase::AfterTimeout,
+            hops: hops(py, ack.hops)?,
+            hop_count: ack.hop_count,
+            remote_delay_s: ack.remote_delay.map(Span::as_secs_lossy),
         };
         Py::new(py, (own, ControllerContext::new(cx)))
     }
+}
+
+#[inline]
+fn hops(py: Python<'_>, hops: &[HopTelemetry]) -> PyResult<Option<Py<PyList>>> {
+    if hops.is_empty() {
+        return Ok(None);
+    }
+    let class = HOP.import(py, "incastle.controllers.base", "Hop")?;
+    let tuples = hops.iter().map(|hop| {
+        let at_s = hop.at.as_secs_lossy();
+        let (sent, queue) = (hop.sent.count(), hop.queue.count());
+        class.call1((hop.rate.bits_per_second(), at_s, sent, queue))
+    });
+    let tuples = tuples.collect::<PyResult<Vec<_>>>()?;
+    Ok(Some(PyList::new(py, tuples)?.unbind()))
 }
 
 /// An event to which a controller may react by slowing down.

@@ -149,7 +149,7 @@ impl Controller for PyController {
         });
     }
 
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.call(cx.now, cx.now, |methods, py| {
             let ack = new_object(Ack::create(py, cx, ack))?;
             notify(py, "on_ack", Some(&methods.on_ack), (ack,))

@@ -127,6 +127,9 @@ fn window_after(tcp: &Tcp, segments: u32) -> Bytes {
         rtt: None,
         limited_by: LimitedBy::Window,
         phase: Phase::Open,
+        hops: &[],
+        hop_count: None,
+        remote_delay: None,
     };
     controller.on_ack(&mut cx, &ack);
     match controller.window() {

@@ -457,6 +457,9 @@ impl Sender {
             rtt,
             limited_by,
             phase: self.recovery.phase(),
+            hops: &[],
+            hop_count: None,
+            remote_delay: None,
         };
         let mut cx = self.context(io.now, io.rng);
         io.algorithm.on_ack(&mut cx, &sample);

@@ -42,7 +42,7 @@ impl Aimd {
 }
 
 impl Controller for Aimd {
-    fn on_ack(&mut self, _cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, _cx: &mut Context<'_>, ack: &AckSample<'_>) {
         if ack.phase != Phase::Recovery && ack.limited_by == LimitedBy::Window {
             self.cwnd += self.increase * self.mss * ack.acked.count() as f64 / self.cwnd;
         }

@@ -113,7 +113,7 @@ impl Sender {
     pub(crate) fn ack_with(
         &mut self,
         controller: &mut impl Controller,
-        ack: AckSample,
+        ack: AckSample<'_>,
     ) -> Reaction {
         self.snd_una += ack.acked.count();
         self.in_flight = Bytes::new(self.snd_nxt - self.snd_una);
@@ -137,7 +137,7 @@ impl Sender {
 }
 
 /// An ACK of `bytes` for one packet while the window was the limit and nothing was lost.
-pub(crate) fn sample(bytes: u64, echo: Echo) -> AckSample {
+pub(crate) fn sample(bytes: u64, echo: Echo) -> AckSample<'static> {
     AckSample {
         acked: Bytes::new(bytes),
         segments: 1,
@@ -145,6 +145,9 @@ pub(crate) fn sample(bytes: u64, echo: Echo) -> AckSample {
         rtt: None,
         limited_by: LimitedBy::Window,
         phase: Phase::Open,
+        hops: &[],
+        hop_count: None,
+        remote_delay: None,
     }
 }
 

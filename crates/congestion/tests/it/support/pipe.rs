@@ -200,6 +200,9 @@ impl Pipe {
             rtt: Some(rtt),
             limited_by: LimitedBy::Window,
             phase: self.recover.map_or(Phase::Open, |_| Phase::Recovery),
+            hops: &[],
+            hop_count: None,
+            remote_delay: None,
         };
         let _ = self.sender.ack_with(&mut self.control, ack);
         if packet.fate != Fate::Lost {

@@ -287,7 +287,7 @@ struct OneCut {
 }
 
 impl Controller for OneCut {
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.inner.on_ack(cx, ack);
     }
 

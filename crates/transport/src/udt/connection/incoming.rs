@@ -295,6 +295,9 @@ impl Connection {
             rtt: rtt.map(|us| Span::from_us(u64::from(us))),
             limited_by: self.sender.limited_by,
             phase: Phase::Open,
+            hops: &[],
+            hop_count: None,
+            remote_delay: None,
         };
         let (smoothed, capacity) = (self.rtt.smoothed(), self.capacity());
         let mut cx = self.sender.context(now, smoothed, capacity, rng);

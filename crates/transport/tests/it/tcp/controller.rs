@@ -31,7 +31,12 @@ impl Controller for Spy {
         self.note(cx, &format!("sent {}", size.count()));
     }
 
-    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample) {
+    fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
+        assert_eq!(
+            (ack.hops, ack.hop_count, ack.remote_delay),
+            (&[][..], None, None),
+            "TCP has no telemetry"
+        );
         let echo = if ack.echo == Echo::Congestion {
             " ECE"
         } else {

@@ -258,7 +258,7 @@ fn a_stopped_application_sends_nothing_more() {
 struct Paced;
 
 impl Controller for Paced {
-    fn on_ack(&mut self, _cx: &mut Context<'_>, _ack: &AckSample) {}
+    fn on_ack(&mut self, _cx: &mut Context<'_>, _ack: &AckSample<'_>) {}
 
     fn on_congestion(&mut self, _cx: &mut Context<'_>, _event: CongestionEvent) -> Reaction {
         Reaction::Ignored

@@ -31,7 +31,13 @@ pub(crate) struct Fixed {
 }
 
 impl Controller for Fixed {
-    fn on_ack(&mut self, _cx: &mut Context<'_>, _ack: &AckSample) {}
+    fn on_ack(&mut self, _cx: &mut Context<'_>, ack: &AckSample<'_>) {
+        assert_eq!(
+            (ack.hops, ack.hop_count, ack.remote_delay),
+            (&[][..], None, None),
+            "UDT has no telemetry"
+        );
+    }
 
     fn on_congestion(&mut self, _cx: &mut Context<'_>, _event: CongestionEvent) -> Reaction {
         Reaction::Ignored
