@@ -5,7 +5,8 @@
 //!
 //! The *queue* counts packets (bytes) that wait, neither the arriving one nor the one being sent, as
 //! in ns-2 and Linux. *Stored* counts everything in memory, the one being sent included. Leaves out:
-//! routing, the wire, and scheduling between queues other than DualPI2's (engine).
+//! routing, the wire, and fair queues (engine). Queues that are chosen from at a departure are here where their
+//! choice is the model: DualPI2's two, and one for each priority.
 
 mod config;
 mod discipline;
@@ -13,9 +14,14 @@ mod double_threshold;
 mod drop_tail;
 mod dual_queue;
 mod dualpi2;
+mod linear_marker;
 mod port_buffer;
+mod priority;
+mod priority_ecn;
+mod priority_queue;
 mod qcn_congestion_point;
 mod red;
+mod scheduler;
 mod shared_buffer;
 mod threshold;
 mod transmitter;
@@ -27,11 +33,16 @@ pub use double_threshold::{DoubleThreshold, DoubleThresholdConfig, DoubleThresho
 pub use drop_tail::DropTail;
 pub use dual_queue::{DualBacklog, DualQueue, JudgedLate};
 pub use dualpi2::{Dequeued, DualHeads, DualLane, DualPi2, DualPi2Config, DualPi2Error};
+pub use linear_marker::{LinearMarker, LinearMarkerConfig, LinearMarkerError};
 pub use port_buffer::PortBuffer;
+pub use priority::{Priority, PrioritySet};
+pub use priority_ecn::{MarkAt, PriorityEcn, PriorityEcnConfig};
+pub use priority_queue::{Began, LaneBacklog, PriorityQueue};
 pub use qcn_congestion_point::{
     CongestionMemory, CongestionPoint, CongestionPointConfig, Detail, QcnSampling, Sample,
 };
 pub use red::{Red, RedAction, RedConfig, RedError};
+pub use scheduler::{Heads, Quanta, Scheduler, SchedulerConfig, SchedulerError};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferError};
 pub use threshold::{Threshold, ThresholdConfig};
 pub use transmitter::{Queued, Transmitter};

@@ -56,6 +56,11 @@ impl<T: Queued> Transmitter<T> {
         self.sending.as_ref().map(|sending| &sending.packet)
     }
 
+    /// The packet being sent, to be marked.
+    pub(crate) fn packet_mut(&mut self) -> Option<&mut T> {
+        self.sending.as_mut().map(|sending| &mut sending.packet)
+    }
+
     /// Its departure.
     pub fn departs(&self) -> Option<Time> {
         self.sending.as_ref().map(|sending| sending.departs)

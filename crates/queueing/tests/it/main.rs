@@ -3,6 +3,9 @@
 mod buffers;
 mod double_threshold;
 mod dualpi2;
+mod linear_marker;
+mod priority_queue;
 mod qcn;
 mod red;
+mod scheduler;
 mod threshold;
