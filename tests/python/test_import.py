@@ -154,6 +154,16 @@ def test_flows_without_ports_and_an_unlinked_node(cli: Cli, folder: Path) -> Non
     )
 
 
+def test_flows_that_begin_with_their_numbers(cli: Cli, folder: Path) -> None:
+    flows = "2\n7 0 3 3 100 2000 0\n8 1 3 3 100 1000 1e-6\n"
+    put(folder, topology_txt=TOPOLOGY, flow_txt=flows)
+    made(folder, cli, "topology.txt", "flow.txt")
+    assert (folder / "made" / "flows.csv").read_text().splitlines()[1:] == [
+        "0,host:0,host:3,2000",
+        "0.000001,host:1,host:3,1000",
+    ]
+
+
 def test_transfers_that_begin_together_are_reported_at_one_time(cli: Cli, folder: Path) -> None:
     put(folder, topology_txt=TOPOLOGY, flow_txt="2\n0 3 3 2000 2\n1 3 3 1000 2\n")
     _, reason = made(folder, cli, "topology.txt", "flow.txt")

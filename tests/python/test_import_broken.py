@@ -50,7 +50,7 @@ BROKEN = [
     ("flow.txt", "3\n0", "0\n0", "flow.txt:1: the number of flows must be a whole number from 1"),
     ("flow.txt", "1 3 3 100 1000", "1 3 3 100 1e3", "flow.txt:3: the bytes must be a whole number"),
     ("flow.txt", "1 3 3 100 1000", "1 3 3 1000", "flow.txt:3: expected as many columns as above"),
-    ("flow.txt", "1 3 3 100 1000", "1 3 3", "flow.txt:3: expected a flow: source destination"),
+    ("flow.txt", "1 3 3 100 1000", "1 3 3", "flow.txt:3: expected a flow: [flow] source"),
     ("flow.txt", "1 3 3 100 1000", "1 3 3 100 0", "flow.txt:3: a flow has at least 1 byte"),
     ("flow.txt", "2.1", "soon", "flow.txt:4: expected a start in seconds"),
     ("flow.txt", "2.1", "1e9", "flow.txt:4: expected a start in seconds, whole picoseconds up to"),

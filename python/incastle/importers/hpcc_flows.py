@@ -4,11 +4,13 @@
     0 3 3 100 200000 2.000001    source, destination, priority, port, bytes, start in seconds
 
 Sources: alibaba-edu/High-Precision-Congestion-Control, simulation/scratch/third.cc (ReadFlowInput),
-simulation/mix/flow.txt and traffic_gen/. Later simulators built on it, such as ConWeave's, have no
-column for the port: five columns are read as those. Lines after the last flow are not read there
-either.
+simulation/mix/flow.txt and traffic_gen/. Later simulators differ in their columns. ConWeave's have
+none for the port: five columns are read as those. m3's (kwzhao/High-Precision-Congestion-Control,
+branch m3) have the number of the flow first: seven columns are read as those. Lines after the last
+flow are not read there either.
 
-Leaves out: priorities (all flows are of one class; reported where there are several) and ports.
+Leaves out: priorities (all flows are of one class; reported where there are several), ports, and
+the numbers of flows.
 """
 
 from __future__ import annotations
@@ -26,10 +28,16 @@ if TYPE_CHECKING:
 
     from incastle.importers.lines import Lines
 
-ROW = re.compile(
-    rf"\s*(\d+)\s+(\d+)\s+(\d+)\s+(?:(\d+)\s+)?(\d{{1,15}})\s+({quantities.NUMBER})\s*", re.ASCII
-)
-COLUMNS = "source destination priority [port] bytes start_in_seconds"
+_NUMBER, _PORT = "the number of the flow", "the port"
+COLUMNS = [_NUMBER, "the source", "the destination", "the priority", _PORT, "the bytes"]
+"""The columns before the start; the first and the port may be absent."""
+ORDER = "[flow] source destination priority [port] bytes start_in_seconds"
+_ENDS = rf"(\d{{1,15}})\s+({quantities.NUMBER})\s*"
+ROWS = {
+    width: re.compile(rf"\s*{number}(\d+)\s+(\d+)\s+(\d+)\s+{port}{_ENDS}", re.ASCII)
+    for width, number, port in ((5, "", ""), (6, "", r"\d+\s+"), (7, r"\d+\s+", r"\d+\s+"))
+}
+"""A line of each number of columns: source, destination, priority, bytes, start."""
 LATEST = 8_640_000 * PS_PER_S
 """The longest run."""
 STEP = 10_000
@@ -49,19 +57,17 @@ def read(lines: Lines, report: Callable[[int], None] | None = None) -> Transfers
         lines.fail(top, "expected one number: how many flows follow")
     count = lines.whole(top, header.strip(), "the number of flows", 1)
     rows: list[Transfer] = []
-    widths: set[bool] = set()
+    width = 0
     priorities: dict[str, int] = {}
     for line, text in filled:
         if len(rows) == count:
             lines.note(line, f"what follows the {count} flows of the first line is not read")
             break
-        found = ROW.fullmatch(text)
+        width = width or len(text.split())
+        found = ROWS[width].fullmatch(text) if width in ROWS else None
         if found is None:
-            _explain(lines, line, text)
+            _explain(lines, line, text, width)
         rows.append(_transfer(lines, line, found))
-        widths.add(found[4] is None)
-        if len(widths) > 1:
-            lines.fail(line, f"expected as many columns as above: {COLUMNS}")
         priorities.setdefault(found[3], line)
         if report and len(rows) % STEP == 0:
             report(len(rows))
@@ -78,25 +84,26 @@ def read(lines: Lines, report: Callable[[int], None] | None = None) -> Transfers
 
 
 def _transfer(lines: Lines, line: int, found: re.Match[str]) -> Transfer:
-    start, count = quantities.seconds(found[6]), int(found[5])
+    start, count = quantities.seconds(found[5]), int(found[4])
     if start is None or start > LATEST:
         lines.fail(
             line,
-            f'expected a start in seconds, whole picoseconds up to 8640000 s, found "{found[6]}"',
+            f'expected a start in seconds, whole picoseconds up to 8640000 s, found "{found[5]}"',
         )
     if not count:
         lines.fail(line, "a flow has at least 1 byte")
     return Transfer(start, int(found[1]), int(found[2]), count, line)
 
 
-def _explain(lines: Lines, line: int, text: str) -> NoReturn:
-    """Refuse a line that is no flow, with its first field that is wrong."""
+def _explain(lines: Lines, line: int, text: str, width: int) -> NoReturn:
+    """Refuse a line that is no flow of this many columns, with its first field that is wrong."""
     fields = text.split()
-    columns = ["the source", "the destination", "the priority", "the port", "the bytes"]
-    if len(fields) == len(columns):
-        columns.remove("the port")
-    if len(fields) != len(columns) + 1:
-        lines.fail(line, f"expected a flow: {COLUMNS}, found {len(fields)} fields")
+    if len(fields) not in ROWS:
+        lines.fail(line, f"expected a flow: {ORDER}, found {len(fields)} fields")
+    if len(fields) != width:
+        lines.fail(line, f"expected as many columns as above: {ORDER}")
+    absent = {5: (_NUMBER, _PORT), 6: (_NUMBER,), 7: ()}[width]
+    columns = (column for column in COLUMNS if column not in absent)
     for field, what in zip(fields, columns, strict=False):
         lines.whole(line, field, what)
     lines.fail(line, f'expected a start in seconds and at most 10^15 bytes, found "{text.strip()}"')

@@ -12,7 +12,7 @@ Leaves out: hosts with several NICs and hosts that are linked without a switch, 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.importers import quantities
 from incastle.importers.model import HOST, Link, Network, Node, graph
@@ -32,8 +32,26 @@ MAX_DELAY = 1_000 * PS_PER_S
 """Keys of links in the scenario language."""
 
 
+class Topology(NamedTuple):
+    """The numbers of the hosts, and the links in the order of the file."""
+
+    hosts: list[int]
+    links: list[Link]
+
+
 def read(lines: Lines) -> Network:
-    """Read a topology.
+    """Read a topology as a network of a scenario.
+
+    Raises:
+        BrokenFile: it is none, or a network that cannot be had here.
+
+    """
+    hosts, links = read_links(lines)
+    return graph(f"HPCC's topology {lines.file}", hosts, links, lines.notes)
+
+
+def read_links(lines: Lines) -> Topology:
+    """Read a topology as it is.
 
     Raises:
         BrokenFile: it is none, or a network that cannot be had here.
@@ -59,8 +77,7 @@ def read(lines: Lines) -> Network:
     if alone:
         many = f"{len(alone)} nodes have" if len(alone) > 1 else f"node {alone[0]} has"
         lines.note(top, f"{many} no link: left out")
-    hosts = sorted(end.number for end in linked if end.role == HOST)
-    return graph(f"HPCC's topology {lines.file}", hosts, links, lines.notes)
+    return Topology(sorted(end.number for end in linked if end.role == HOST), links)
 
 
 class _Roles:

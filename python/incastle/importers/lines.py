@@ -53,7 +53,8 @@ class Note:
 
     def __str__(self) -> str:
         """Return place and message."""
-        return f"{self.file}:{self.line}: warning: {self.message}"
+        place = f"{self.file}:{self.line}" if self.line else self.file
+        return f"{place}: warning: {self.message}"
 
 
 @dataclass

@@ -1,0 +1,60 @@
+"""Files of HPCC's simulator for tests: a configuration of each control, and where the oracle is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+CONFIG = """\
+ENABLE_PFC 1
+PACKET_PAYLOAD_SIZE 1000 {packet size (bytes)}
+TOPOLOGY_FILE mix/topology.txt
+FLOW_FILE mix/flows.txt
+SIMULATOR_STOP_TIME 1.25
+CC_MODE 1
+ALPHA_RESUME_INTERVAL 1
+RATE_DECREASE_INTERVAL 4
+RP_TIMER 300
+EWMA_GAIN 0.00390625
+FAST_RECOVERY_TIMES 1
+RATE_AI 5.0Mb/s
+RATE_HAI 50Mb/s
+MIN_RATE 100Mb/s
+MAX_RATE 25Gbps
+DCTCP_RATE_AI 615Mb/s
+TIMELY_T_HIGH 50000
+TIMELY_T_LOW 10000
+L2_ACK_INTERVAL 1
+U_TARGET 0.9
+MI_THRESH 0
+INT_MULTI 4
+KMAX_MAP 2 25000000000 400
+  100000000000 1600
+KMIN_MAP 2 100000000000 400 25000000000 100
+PMAX_MAP 2 25000000000 0.2 100000000000 0.5
+BUFFER_SIZE 300
+FIXED_WIN 14800
+VAR_WIN 1
+BASE_RTT 4736
+"""
+"""The bandwidth is 25 Gbit/s; the control is DCQCN."""
+
+
+def changed(*changes: tuple[str, str]) -> str:
+    """Return the configuration with pieces of it replaced."""
+    text = CONFIG
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    return text
+
+
+def oracle() -> Path:
+    """Return the folder of the oracle's data, or skip the test."""
+    named = os.environ.get("INCASTLE_ORACLE")
+    folder = Path(named) if named else Path(__file__).parents[3] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip("no results of HPCC's simulator here: INCASTLE_ORACLE names their folder")
+    return folder
