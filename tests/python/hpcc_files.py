@@ -58,3 +58,61 @@ def oracle() -> Path:
     if not folder.is_dir():
         pytest.skip("no results of HPCC's simulator here: INCASTLE_ORACLE names their folder")
     return folder
+
+
+TOPOLOGY = """\
+4 1 3
+3
+0 3 25Gbps 1000ns 0
+1 3 25Gbps 1000ns 0
+2 3 25Gbps 1000ns 0
+"""
+FLOWS = """\
+3
+0 0 2 3 100 2000 1.000000000
+1 1 2 3 100 2000 1.000000000
+2 0 1 3 100 9000 1.000050000
+"""
+HEADER = "flow,src,dst,size_B,start_ns,fct_ns,ideal_ns\n"
+FCTS = (
+    HEADER
+    + """\
+2,0,1,9000,1000050000,5350,5350
+0,0,2,2000,1000000000,3010,3005
+1,1,2,2000,1000000000,3500,3005
+"""
+)
+SHARD = (
+    HEADER
+    + """\
+0,0,1,2796,1000000000,4351,4350
+1,0,2,1000,1000180368,3676,3676
+2,1,2,58,1000749032,2084,2084
+"""
+)
+SPREAD = """\
+case,rng_run,finished,first_fct_ns,median_fct_ns,last_fct_ns
+star-dcqcn,1,3,3000,3500,5350
+star-dcqcn,2,3,3000,3600,5500
+star-dcqcn,3,3,3000,3400,5300
+"""
+
+
+def put_case(folder: Path, name: str, config: str = CONFIG, fcts: str = FCTS) -> Path:
+    """Write a case in the layout `paths`; return its folder."""
+    case = folder / name
+    case.mkdir(parents=True)
+    (case / "config.txt").write_text(config)
+    (case / "topology.txt").write_text(TOPOLOGY)
+    (case / "flows.txt").write_text(FLOWS)
+    (case / "fct.csv").write_text(fcts)
+    return case
+
+
+def put_shard(folder: Path, name: str, config: str = CONFIG, fcts: str = SHARD) -> Path:
+    """Write a case in the layout `shards`; return its configuration."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.csv").write_text(fcts)
+    place = folder / f"{name}.conf"
+    place.write_text(config)
+    return place

@@ -1,0 +1,251 @@
+"""Cases of HPCC's ns-3 simulator: a folder of them, in one of two layouts.
+
+    shardN.conf, shardN.csv                                 `shards`: one switch and three hosts
+    NAME/config.txt, topology.txt, flows.txt, fct.csv       `paths`: any topology
+    spread-dcqcn.csv                                        next to the folders NAME
+
+The topology of the shards is that of m3's data, which no file of a shard has:
+kwzhao/High-Precision-Congestion-Control, branch m3, simulation/mix_m3/topo-pl-3.txt.
+
+Leaves out: peaks of queues and pauses (queue-peaks.csv, pfc-per-port.csv), which may be there.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict, deque
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING, NamedTuple
+
+from incastle.errors import IncastleError
+from incastle.importers import hpcc_config, hpcc_flows, hpcc_topology
+from incastle.importers.hpcc_topology import Topology
+from incastle.importers.lines import BrokenFile, Lines
+from incastle.importers.model import HOST, Link, Node
+from incastle.validation.records import Flow, Spread, read_flows, read_spread
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from incastle.importers.hpcc_config import HpccConfig
+    from incastle.importers.hpcc_keys import Control
+    from incastle.importers.model import Transfers
+
+CONFIG, FCTS, SPREAD = "config.txt", "fct.csv", "spread-dcqcn.csv"
+GOALS = "goals.toml"
+TOPOLOGY, FLOWS = "topology.txt", "flows.txt"
+"""The names of these where a configuration names none."""
+
+US = 10**6
+_SWITCH = Node("switch", 3)
+SHARD = Topology(
+    [0, 1, 2],
+    [
+        Link(Node(HOST, 0), _SWITCH, 10 * 10**9, US),
+        Link(Node(HOST, 1), _SWITCH, 100 * 10**12, US),
+        Link(Node(HOST, 2), _SWITCH, 10 * 10**9, US),
+    ],
+)
+PS_PER_NS = 1000
+ROUNDING_NS = 1
+"""A start in seconds goes through a double there, and its fraction of a nanosecond is cut."""
+
+
+class Layout(StrEnum):
+    """How the files of a case are laid out."""
+
+    SHARDS = "shards"
+    PATHS = "paths"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario of the other simulator, and its result.
+
+    Attributes:
+        name: that of its files.
+        layout: how they are laid out.
+        config: the other simulator's settings.
+        topology: hosts and links.
+        flows: in the order in which the other simulator reads them.
+        spread: FCTs over random runs there, where they are known.
+
+    """
+
+    name: str
+    layout: Layout
+    config: HpccConfig
+    topology: Topology
+    flows: tuple[Flow, ...]
+    spread: Spread | None = None
+
+    @property
+    def control(self) -> Control:
+        """The congestion control."""
+        return self.config.control
+
+    @property
+    def loses_packets(self) -> bool:
+        """Whether packets are dropped there.
+
+        Without PFC the switches drop what is above their ingress threshold and headroom. A shard
+        never drops: the headroom of its link of 100 Tbit/s makes the threshold wrap around.
+        """
+        return self.layout is Layout.PATHS and not self.config.pfc
+
+
+class _Place(NamedTuple):
+    """The place of a case."""
+
+    layout: Layout
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.stem if self.layout is Layout.SHARDS else self.path.name
+
+
+def read_cases(
+    folder: Path,
+    patterns: Sequence[str] = (),
+    report: Callable[[int, int], object] | None = None,
+) -> list[Case]:
+    """Read the cases of a folder: shards, then paths.
+
+    Args:
+        folder: of cases, of folders of cases, or of one case in the layout `paths`.
+        patterns: names, with `*` and `?`; without any all cases are read.
+        report: called with the number of cases that are read, and of all.
+
+    Raises:
+        OSError: a file cannot be read.
+        IncastleError: a file is broken, or there are no such cases.
+
+    """
+    places = _places(folder)
+    if not places:
+        raise IncastleError(
+            f"{folder}: no cases; expected NAME.conf with NAME.csv, or folders with "
+            f"{CONFIG}, {TOPOLOGY}, {FLOWS}, {FCTS}"
+        )
+    chosen = [
+        place
+        for place in places
+        if not patterns or any(fnmatchcase(place.name, pattern) for pattern in patterns)
+    ]
+    if not chosen:
+        examples = f"{places[0].name} to {places[-1].name}" if places[1:] else places[0].name
+        raise IncastleError(
+            f"{folder}: no case is named {' or '.join(patterns)}; there are {examples}"
+        )
+    spreads: dict[Path, dict[str, Spread]] = {}
+    cases = []
+    for count, place in enumerate(chosen, 1):
+        cases.append(_read(place, spreads))
+        if report is not None:
+            report(count, len(chosen))
+    return cases
+
+
+def _places(folder: Path) -> list[_Place]:
+    if not folder.is_dir():
+        what = "not a directory" if folder.exists() else "no such directory"
+        raise IncastleError(f"{folder}: {what}; expected one with cases")
+    if (folder / CONFIG).exists():
+        return [_Place(Layout.PATHS, folder.resolve())]
+    below = sorted((one for one in folder.iterdir() if one.is_dir()), key=_natural)
+    return _within(folder) or [place for one in below for place in _within(one)]
+
+
+def _within(folder: Path) -> list[_Place]:
+    files = sorted(folder.iterdir(), key=_natural)
+    shards = [one for one in files if one.suffix == ".conf" and one.is_file()]
+    paths = [one for one in files if (one / CONFIG).is_file()]
+    return [_Place(Layout.SHARDS, one) for one in shards] + [
+        _Place(Layout.PATHS, one) for one in paths
+    ]
+
+
+def _natural(path: Path) -> list[tuple[int, str]]:
+    """Order numbers in names by their values."""
+    parts = re.split(r"(\d+)", path.name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+def _read(place: _Place, spreads: dict[Path, dict[str, Spread]]) -> Case:
+    if place.layout is Layout.SHARDS:
+        return _read_shard(place)
+    file = place.path.parent / SPREAD
+    if file not in spreads:
+        spreads[file] = read_spread(file) if file.exists() else {}
+    return _read_paths(place, spreads[file].get(place.name))
+
+
+def _read_shard(place: _Place) -> Case:
+    table = place.path.with_suffix(".csv")
+    if not table.exists():
+        raise IncastleError(f"{place.path}: its FCTs, {table.name}, are not there")
+    config = hpcc_config.read(Lines.read(place.path))
+    flows = read_flows(table)
+    _check_hosts(flows, SHARD, table)
+    return Case(place.name, place.layout, config, SHARD, tuple(flows))
+
+
+def _read_paths(place: _Place, spread: Spread | None) -> Case:
+    config = hpcc_config.read(Lines.read(place.path / CONFIG))
+    topology_file = _file_of(place.path, config.topology_file, TOPOLOGY)
+    flow_file = _file_of(place.path, config.flow_file, FLOWS)
+    table = _file_of(place.path, FCTS, FCTS)
+    topology = hpcc_topology.read_links(Lines.read(topology_file))
+    flows = read_flows(table)
+    _check_hosts(flows, topology, table)
+    ordered = _in_order(flows, hpcc_flows.read(Lines.read(flow_file)), table)
+    return Case(place.name, place.layout, config, topology, ordered, spread)
+
+
+def _file_of(folder: Path, named: str, usual: str) -> Path:
+    """Return a file of the case; the simulator names it from another folder."""
+    path = folder / (named or usual).rpartition("/")[2]
+    if not path.exists():
+        raise IncastleError(f"{folder}: {path.name} is not there")
+    return path
+
+
+def _check_hosts(flows: Sequence[Flow], topology: Topology, table: Path) -> None:
+    hosts = set(topology.hosts)
+    for flow in flows:
+        for host in (flow.source, flow.destination):
+            if host not in hosts:
+                raise BrokenFile(
+                    str(table),
+                    flow.line,
+                    f"{host} is no host; hosts are numbered {min(hosts)} to {max(hosts)}",
+                )
+
+
+def _in_order(flows: Sequence[Flow], transfers: Transfers, table: Path) -> tuple[Flow, ...]:
+    """Return the flows with FCTs in the order in which the simulator starts them.
+
+    Raises:
+        BrokenFile: the two files do not have the same flows.
+
+    """
+    known: defaultdict[tuple[int, int, int], deque[Flow]] = defaultdict(deque)
+    for flow in sorted(flows, key=lambda flow: flow.start_ns):
+        known[flow.source, flow.destination, flow.bytes].append(flow)
+    ordered = []
+    for row in transfers.transfers:
+        same = known[row.source, row.destination, row.bytes or 0]
+        start_ns = row.start // PS_PER_NS
+        if not same or abs(same[0].start_ns - start_ns) > ROUNDING_NS:
+            what = f"{row.bytes} B from {row.source} to {row.destination} at {start_ns} ns"
+            raise BrokenFile(transfers.file, row.line, f"{what}: no such flow in {table.name}")
+        ordered.append(same.popleft())
+    left = [flow for same in known.values() for flow in same]
+    if left:
+        first = min(left, key=lambda flow: flow.line)
+        raise BrokenFile(str(table), first.line, f"no such flow in {transfers.file}")
+    return tuple(ordered)
