@@ -8,16 +8,19 @@
 //! routing, the wire, and fair queues (engine). Queues that are chosen from at a departure are here where their
 //! choice is the model: DualPI2's two, and one for each priority.
 
+mod alpha;
 mod config;
 mod discipline;
 mod double_threshold;
 mod drop_tail;
 mod dual_queue;
 mod dualpi2;
+mod headroom;
 mod linear_marker;
 mod port_buffer;
 mod priority;
 mod priority_ecn;
+mod priority_memory;
 mod priority_queue;
 mod qcn_congestion_point;
 mod red;
@@ -33,10 +36,18 @@ pub use double_threshold::{DoubleThreshold, DoubleThresholdConfig, DoubleThresho
 pub use drop_tail::DropTail;
 pub use dual_queue::{DualBacklog, DualQueue, JudgedLate};
 pub use dualpi2::{Dequeued, DualHeads, DualLane, DualPi2, DualPi2Config, DualPi2Error};
+pub use headroom::{
+    LosslessLink, PAUSE_FRAME_SIZE, hpcc_ns3_alpha, hpcc_ns3_headroom, response_quanta,
+};
 pub use linear_marker::{LinearMarker, LinearMarkerConfig, LinearMarkerError};
 pub use port_buffer::PortBuffer;
 pub use priority::{Priority, PrioritySet};
 pub use priority_ecn::{MarkAt, PriorityEcn, PriorityEcnConfig};
+pub use priority_memory::{
+    AccountingOptions, HeadroomScope, IngressAccount, IngressPortConfig, Passage, PauseThreshold,
+    PauseTransition, Placement, PriorityMemory, PriorityMemoryConfig, PriorityMemoryError,
+    ReserveRule, Stored, ThresholdArithmetic,
+};
 pub use priority_queue::{Began, LaneBacklog, PriorityQueue};
 pub use qcn_congestion_point::{
     CongestionMemory, CongestionPoint, CongestionPointConfig, Detail, QcnSampling, Sample,

@@ -8,13 +8,7 @@
 use incastle_units::Bytes;
 
 use crate::DropCause;
-
-/// The ratio alpha is kept in whole billionths, so that the comparison is exact. Every alpha of up
-/// to nine decimals is represented, the powers of two of real switches down to 1/512 among them.
-const BILLION: f64 = 1e9;
-
-/// The greatest alpha: a port alone may then hold all but a millionth of the memory.
-const MAX_ALPHA: f64 = 1e6;
+use crate::alpha::Alpha;
 
 /// The parameters of a [`SharedBuffer`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,8 +29,7 @@ impl SharedBufferConfig {
         if self.capacity == Bytes::ZERO {
             return Err(SharedBufferError::NoCapacity);
         }
-        // The smallest alpha that rounds to a billionth.
-        if !(self.alpha >= 0.5 / BILLION && self.alpha <= MAX_ALPHA) {
+        if !Alpha::is_valid(self.alpha) {
             return Err(SharedBufferError::Alpha(self.alpha));
         }
         Ok(())
@@ -59,8 +52,7 @@ pub enum SharedBufferError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SharedBuffer {
     capacity: Bytes,
-    /// alpha in billionths.
-    alpha: u64,
+    alpha: Alpha,
     stored: Bytes,
     max_stored: Bytes,
 }
@@ -73,7 +65,7 @@ impl SharedBuffer {
         assert_eq!(checked, Ok(()), "a shared memory's parameters were checked");
         Self {
             capacity,
-            alpha: (alpha * BILLION + 0.5) as u64,
+            alpha: Alpha::new(alpha),
             stored: Bytes::ZERO,
             max_stored: Bytes::ZERO,
         }
@@ -96,9 +88,7 @@ impl SharedBuffer {
 
     /// The current limit of one port: whole bytes of alpha times the free memory.
     pub fn threshold(&self) -> Bytes {
-        let billionths = u128::from(self.alpha) * u128::from(self.free().count());
-        let bytes = billionths / u128::from(BILLION as u64);
-        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+        self.alpha.of(self.free())
     }
 
     /// The memory that is free now.
@@ -117,7 +107,7 @@ impl SharedBuffer {
         if size > free {
             return Err(DropCause::BufferFull);
         }
-        if !self.within_threshold(held + size, free) {
+        if !self.alpha.admits(held + size, free) {
             return Err(DropCause::SharedLimit);
         }
         self.stored += size;
@@ -129,12 +119,5 @@ impl SharedBuffer {
     #[inline]
     pub fn release(&mut self, size: Bytes) {
         self.stored -= size;
-    }
-
-    /// `held` <= alpha `free`, exactly.
-    #[inline]
-    fn within_threshold(&self, held: Bytes, free: Bytes) -> bool {
-        u128::from(held.count()) * 1_000_000_000
-            <= u128::from(self.alpha) * u128::from(free.count())
     }
 }

@@ -54,6 +54,10 @@ pub enum DropCause {
     LostOnWire = 7,
     /// The packet was corrupted on the wire behind the port, and its receiver discards it.
     Corrupted = 8,
+    /// A lossless priority is above XOFF and the headroom of its ingress port is full: headroom is too small.
+    HeadroomFull = 9,
+    /// The watchdog drops the packets of a priority that has been paused for too long.
+    PauseWatchdog = 10,
 }
 
 /// The verdict on an arrival. It grows with the disciplines: QCN's congestion point adds "notify

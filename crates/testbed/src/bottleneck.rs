@@ -112,9 +112,11 @@ impl Bottleneck {
         match cause {
             DropCause::BufferFull | DropCause::SharedLimit => self.counts.dropped_full += 1,
             DropCause::Early | DropCause::NotEcnCapable => self.counts.dropped_early += 1,
-            DropCause::LinkDown | DropCause::LostOnWire | DropCause::Corrupted => {
-                unreachable!("a discipline has no links")
-            }
+            DropCause::LinkDown
+            | DropCause::LostOnWire
+            | DropCause::Corrupted
+            | DropCause::HeadroomFull
+            | DropCause::PauseWatchdog => unreachable!("a discipline has no links and no pauses"),
         }
     }
 

@@ -18,6 +18,8 @@ CAUSES = {
     "link-down": "the link was down",
     "lost-on-wire": "lost on the wire",
     "corrupted": "corrupted on the wire",
+    "headroom-full": "above XOFF, and the headroom was full",
+    "pause-watchdog": "dropped by the watchdog of a paused priority",
 }
 
 

@@ -176,6 +176,8 @@ const fn of_drop(cause: DropCause) -> &'static str {
         DropCause::LinkDown => "link-down",
         DropCause::LostOnWire => "lost-on-wire",
         DropCause::Corrupted => "corrupted",
+        DropCause::HeadroomFull => "headroom-full",
+        DropCause::PauseWatchdog => "pause-watchdog",
     }
 }
 

@@ -3,7 +3,9 @@
 mod buffers;
 mod double_threshold;
 mod dualpi2;
+mod headroom;
 mod linear_marker;
+mod priority_memory;
 mod priority_queue;
 mod qcn;
 mod red;
