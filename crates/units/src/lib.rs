@@ -7,6 +7,7 @@
 
 mod data;
 mod ecn;
+pub mod ns3;
 mod parse;
 pub mod random;
 mod rate;
