@@ -30,6 +30,7 @@ BELOW: dict[str, set[str]] = {
     "queueing": {"units"},
     "recovery": {"units", "congestion"},
     "transport": {"units", "congestion", "recovery"},
+    "rdma": {"units", "congestion"},
     "capture": {"units", "congestion", "transport"},
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},

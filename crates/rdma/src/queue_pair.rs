@@ -1,0 +1,533 @@
+//! A queue pair: joins its requester, its responder, the control and the timers.
+//!
+//! Both endpoints of a connection are alike. The NIC pulls: nothing leaves unless it asks. Call order:
+//! [`QueuePair::post`], [`QueuePair::handle`] or [`QueuePair::handle_timeout`]; then
+//! [`QueuePair::poll_control`] until it gives `None`, [`QueuePair::poll_event`] likewise, and
+//! [`QueuePair::poll_timeout`] last. Whenever its port is free the NIC asks [`QueuePair::data_at`], and takes a packet
+//! with [`QueuePair::poll_data`].
+//!
+//! A control packet has to be taken at the instant of the arrival that it answers: the network then puts the
+//! telemetry of that arrival into the ACK.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use incastle_congestion::{
+    AckSample, Algorithm, CongestionEvent, ControlState, Controller, Echo, Phase,
+};
+use incastle_units::{Bytes, Ecn, Rate, Span, Time};
+use rand_core::Rng;
+
+use crate::config::{Config, Notification};
+use crate::departures::Departures;
+use crate::messages::{MessageId, Verb};
+use crate::packet::{Arrival, Opcode, Packet};
+use crate::psn::unwrap;
+use crate::requester::{Next, Progress, Requester, Standing};
+use crate::responder::{Request, Responder};
+use crate::retry::Retry;
+use crate::stats::Stats;
+
+/// Calls of a controller's timer at one instant, after which it is no timer.
+const MAX_TIMERS: u32 = 1000;
+
+/// A congestion notification packet: annex A17, whose PSN is not used.
+const CNP: Packet = Packet {
+    timestamp: Time::NEVER,
+    psn: 0,
+    length: 0,
+    msn: 0,
+    payload: 0,
+    opcode: Opcode::Cnp,
+    ack_req: false,
+    echo: false,
+    retransmission: false,
+};
+
+/// An event for the application.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Event {
+    /// A message posted here is complete: acknowledged, or all its responses came. In the order of posting.
+    Completed(MessageId),
+    /// The last byte of a WRITE or SEND of the peer arrived. In the order of the peer's posting.
+    Received {
+        /// The kind of message.
+        verb: Verb,
+        /// Its length.
+        bytes: u64,
+    },
+    /// The retry limit was exceeded: the queue pair is in its error state, and silent from now on.
+    Failed,
+}
+
+/// When a data packet may leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataAt {
+    /// Now.
+    Now,
+    /// At this later instant, unless something changes before.
+    At(Time),
+    /// Not before something changes: there is nothing to send, or the window is full.
+    Never,
+}
+
+/// The packet that leaves next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Departure {
+    Response,
+    Request(Next),
+}
+
+/// One endpoint of a connection.
+pub struct QueuePair {
+    requester: Requester,
+    responder: Responder,
+    algorithm: Algorithm,
+    config: Arc<Config>,
+    departures: Departures,
+    retry: Retry,
+    events: VecDeque<Event>,
+    stats: Stats,
+    /// In-order payload bytes that arrived.
+    delivered: u64,
+    /// A CNP has to leave.
+    cnp_due: bool,
+    /// No further CNP leaves before.
+    next_cnp: Time,
+    /// The last data packet was a response; requests and responses take turns.
+    response_left: bool,
+    /// There was nothing to send, and the timers of the control waited.
+    asleep: bool,
+    failed: bool,
+}
+
+impl QueuePair {
+    /// An endpoint under this control. Panics where [`Config::check`] finds a mistake.
+    pub fn new(config: Arc<Config>, algorithm: Algorithm) -> Self {
+        assert_eq!(config.check(), Ok(()), "a checked configuration");
+        let initial_psn = u64::from(config.initial_psn);
+        Self {
+            requester: Requester::new(initial_psn),
+            responder: Responder::new(initial_psn),
+            departures: Departures::new(algorithm.pacing()),
+            algorithm,
+            retry: Retry::new(),
+            events: VecDeque::new(),
+            stats: Stats::default(),
+            delivered: 0,
+            cnp_due: false,
+            next_cnp: Time::ZERO,
+            response_left: false,
+            asleep: true,
+            failed: false,
+            config,
+        }
+    }
+
+    /// The application posts a message of `bytes`, at least one.
+    pub fn post(&mut self, verb: Verb, bytes: u64) -> MessageId {
+        self.requester.post(verb, bytes, &self.config)
+    }
+
+    /// A packet arrived.
+    pub fn handle(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
+        if self.failed {
+            return;
+        }
+        self.wake_control(now, rng);
+        let packet = arrival.packet;
+        match packet.opcode {
+            Opcode::Cnp => {
+                self.stats.notifications += 1;
+                self.report(now, CongestionEvent::Ecn, rng);
+            }
+            Opcode::Ack | Opcode::Nak => self.handle_ack(now, arrival, rng),
+            Opcode::ReadResponse(_) => {
+                self.notice_mark(now, arrival, true);
+                self.handle_response(now, packet, rng);
+            }
+            Opcode::Send(_) | Opcode::Write(_) | Opcode::ReadRequest => {
+                self.notice_mark(now, arrival, false);
+                let echoes = self.config.notification == Notification::Echo;
+                self.delivered += self.responder.handle(&mut Request {
+                    now,
+                    packet,
+                    echo: echoes && arrival.ecn == Ecn::Ce,
+                    config: &self.config,
+                    stats: &mut self.stats,
+                    events: &mut self.events,
+                });
+            }
+        }
+        self.asleep = !self.is_active();
+    }
+
+    /// Annex A17: a marked packet, in sequence or not, makes the receiver send a CNP.
+    fn notice_mark(&mut self, now: Time, arrival: &Arrival<'_>, is_response: bool) {
+        if arrival.ecn != Ecn::Ce || now < self.next_cnp {
+            return;
+        }
+        let interval = match self.config.notification {
+            Notification::Cnp(interval) => interval,
+            Notification::Echo if is_response => Span::ZERO,
+            Notification::Echo => return,
+        };
+        self.cnp_due = true;
+        self.next_cnp = now.saturating_add(interval);
+    }
+
+    fn handle_ack(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
+        let packet = arrival.packet;
+        let is_nak = packet.opcode == Opcode::Nak;
+        let named = unwrap(packet.psn, self.requester.una());
+        // An ACK names the last PSN that it acknowledges, a NAK the first that it does not.
+        let Some(ack) = named.map(|named| named + u64::from(!is_nak)) else {
+            return;
+        };
+        if ack > self.requester.max() {
+            return;
+        }
+        let before = self.requester.standing();
+        let (config, events) = (&self.config, &mut self.events);
+        let progress = self.requester.acknowledge(ack, config, events);
+        // A NAK of something older is a late copy.
+        let follows = is_nak && ack >= self.requester.restart(config);
+        self.stats.naks_received += u64::from(follows);
+        let retried = self.recover(now, &before, progress, follows);
+        let rtt = (packet.timestamp <= now).then(|| now - packet.timestamp);
+        if let Some(rtt) = rtt {
+            self.requester.sample_rtt(rtt);
+        }
+        let sample = AckSample {
+            echo: if packet.echo {
+                Echo::Congestion
+            } else {
+                Echo::Clear
+            },
+            rtt,
+            hops: arrival.hops,
+            hop_count: arrival.hop_count,
+            ..self.requester.sample(&before)
+        };
+        let mut cx = self.requester.context(now, rng);
+        self.algorithm.on_ack(&mut cx, &sample);
+        if packet.echo {
+            self.stats.notifications += 1;
+            let _ = self.algorithm.on_congestion(&mut cx, CongestionEvent::Ecn);
+        }
+        self.sync_rate();
+        if let Some(why) = retried {
+            self.count_retry(now, why, rng);
+        }
+    }
+
+    fn handle_response(&mut self, now: Time, packet: &Packet, rng: &mut dyn Rng) {
+        let Some(psn) = unwrap(packet.psn, self.requester.una()) else {
+            return;
+        };
+        let before = self.requester.standing();
+        let (config, events) = (&self.config, &mut self.events);
+        let payload = packet.payload;
+        let Some(progress) = self.requester.on_response(psn, payload, config, events) else {
+            return;
+        };
+        if progress == Progress::Complete {
+            self.delivered += u64::from(payload);
+        }
+        let retried = self.recover(now, &before, progress, false);
+        let mut sample = self.requester.sample(&before);
+        if sample.acked > Bytes::new(0) {
+            // WRITEs and SENDs before the READ: acknowledged, without a round-trip time. The response is no packet
+            // of theirs.
+            let own = u32::from(progress == Progress::Complete);
+            sample.segments = (sample.segments - own).max(1);
+            let mut cx = self.requester.context(now, rng);
+            self.algorithm.on_ack(&mut cx, &sample);
+            self.sync_rate();
+        }
+        if let Some(why) = retried {
+            self.count_retry(now, why, rng);
+        }
+    }
+
+    /// After an answer: the timer starts again where it acknowledged something; the requester goes back after a
+    /// NAK that it `follows`, or where responses are missing.
+    fn recover(
+        &mut self,
+        now: Time,
+        before: &Standing,
+        progress: Progress,
+        follows: bool,
+    ) -> Option<Retried> {
+        if self.requester.una() > before.una {
+            let outstanding = self.requester.nxt() > self.requester.una();
+            self.retry.on_progress(now, outstanding, &self.config);
+        }
+        let gap = progress == Progress::ReadsMissing && self.requester.asks_again();
+        self.stats.read_retries += u64::from(gap);
+        let why = match (follows, gap) {
+            (true, _) => Retried::Nak,
+            (false, true) => Retried::Gap,
+            (false, false) => return None,
+        };
+        self.go_back(Phase::Recovery);
+        Some(why)
+    }
+
+    /// The instant of [`Self::poll_timeout`] has come; an early call does no harm.
+    pub fn handle_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
+        if self.failed {
+            return;
+        }
+        self.wake_control(now, rng);
+        if self.retry.deadline() <= now {
+            self.stats.timeouts += 1;
+            self.go_back(Phase::AfterTimeout);
+            self.count_retry(now, Retried::Timeout, rng);
+        }
+        self.run_control_timers(now, rng);
+    }
+
+    /// When to call [`Self::handle_timeout`]: the earlier of retransmission timer and control. The timers of the
+    /// control wait while there is nothing to send; they fire late, each for its instant, before the next packet.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        if self.failed {
+            return None;
+        }
+        let control = if self.is_active() {
+            self.algorithm.next_timer().unwrap_or(Time::NEVER)
+        } else {
+            Time::NEVER
+        };
+        let at = self.retry.deadline().min(control);
+        (at != Time::NEVER).then_some(at)
+    }
+
+    /// When a data packet or the request of a READ may leave.
+    pub fn data_at(&self, now: Time) -> DataAt {
+        match self
+            .next_departure(now)
+            .map(|departure| self.instant_of(departure))
+        {
+            None => DataAt::Never,
+            Some(at) if at > now => DataAt::At(at),
+            Some(_) => DataAt::Now,
+        }
+    }
+
+    /// The next data packet or request of a READ, if one may leave now.
+    pub fn poll_data(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Packet> {
+        if self.asleep && !self.failed {
+            self.wake_control(now, rng);
+            self.asleep = !self.is_active();
+        }
+        let departure = self.next_departure(now)?;
+        if self.instant_of(departure) > now {
+            return None;
+        }
+        let packet = match departure {
+            Departure::Response => self.responder.send_response(now, &self.config),
+            Departure::Request(_) => {
+                let window = self.algorithm.window();
+                let packet = self.requester.send(now, window, &self.config);
+                self.retry.on_sent(now, &self.config);
+                packet
+            }
+        };
+        self.stats.sent += 1;
+        if packet.retransmission {
+            self.stats.retransmitted += 1;
+            self.stats.retransmitted_bytes += u64::from(packet.payload);
+        }
+        if packet.is_data() {
+            self.response_left = departure == Departure::Response;
+            let wire =
+                packet.ip_bytes(&self.config.headers).count() + u64::from(self.config.framing);
+            self.departures.on_sent(now, Bytes::new(wire), &self.config);
+            if self.algorithm.uses_on_sent() {
+                let size = Bytes::new(u64::from(packet.payload));
+                let mut cx = self.requester.context(now, rng);
+                self.algorithm.on_sent(&mut cx, size);
+                self.sync_rate();
+            }
+        }
+        Some(packet)
+    }
+
+    /// The next CNP, NAK or ACK that leaves.
+    pub fn poll_control(&mut self) -> Option<Packet> {
+        if self.failed {
+            return None;
+        }
+        if std::mem::take(&mut self.cnp_due) {
+            self.stats.cnps_sent += 1;
+            return Some(CNP);
+        }
+        self.responder.poll(&mut self.stats)
+    }
+
+    /// The next event.
+    pub fn poll_event(&mut self) -> Option<Event> {
+        self.events.pop_front()
+    }
+
+    /// In-order payload bytes that arrived here: of WRITEs and SENDs of the peer, and of the responses to READs
+    /// posted here.
+    pub const fn delivered(&self) -> u64 {
+        self.delivered
+    }
+
+    /// Payload bytes of WRITEs and SENDs posted here that are still to be sent, or to be repeated.
+    pub const fn unsent(&self) -> u64 {
+        self.requester.unsent()
+    }
+
+    /// Payload bytes of WRITEs and SENDs that were sent and not acknowledged.
+    pub const fn in_flight(&self) -> u64 {
+        self.requester.in_flight()
+    }
+
+    /// Whether every message posted here is complete.
+    pub fn is_finished(&self) -> bool {
+        self.requester.is_finished()
+    }
+
+    /// Whether the retry limit was exceeded.
+    pub const fn has_failed(&self) -> bool {
+        self.failed
+    }
+
+    /// Payload bytes acknowledged, of WRITEs and SENDs.
+    pub const fn acknowledged(&self) -> u64 {
+        self.requester.una_bytes()
+    }
+
+    /// Counters.
+    pub const fn stats(&self) -> &Stats {
+        &self.stats
+    }
+
+    /// The controller's state, for probes.
+    pub fn control_state(&self) -> ControlState {
+        self.algorithm.state()
+    }
+
+    /// The rate at which data packets are paced, for probes.
+    pub fn pacing(&self) -> Option<Rate> {
+        self.algorithm.pacing()
+    }
+
+    /// Where loss recovery stands, for probes.
+    pub const fn phase(&self) -> Phase {
+        self.requester.phase()
+    }
+
+    /// The smoothed round-trip time, once there was a sample.
+    pub fn smoothed_rtt(&self) -> Option<Span> {
+        self.requester.smoothed_rtt()
+    }
+
+    /// Its configuration.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// Whether something is to be sent or outstanding.
+    fn is_active(&self) -> bool {
+        !self.requester.is_finished() || self.responder.has_response()
+    }
+
+    /// The instant from which it may leave. The request of a READ is not paced.
+    fn instant_of(&self, departure: Departure) -> Time {
+        match departure {
+            Departure::Request(Next::ReadRequest) => Time::ZERO,
+            Departure::Request(Next::Data) | Departure::Response => self.departures.next(),
+        }
+    }
+
+    /// The packet whose turn it is.
+    fn next_departure(&self, now: Time) -> Option<Departure> {
+        if self.failed {
+            return None;
+        }
+        let request = self.requester.next(self.algorithm.window(), &self.config);
+        let held = now < self.departures.next();
+        match (self.responder.has_response(), request) {
+            (false, None) => None,
+            (true, None) => Some(Departure::Response),
+            (true, Some(Next::ReadRequest)) if held => Some(Departure::Request(Next::ReadRequest)),
+            (true, Some(_)) if !self.response_left => Some(Departure::Response),
+            (_, Some(next)) => Some(Departure::Request(next)),
+        }
+    }
+
+    /// Nothing is outstanding until the next packet leaves.
+    fn go_back(&mut self, phase: Phase) {
+        self.requester.go_back(phase, &self.config);
+        self.retry.stop();
+    }
+
+    /// Counts a retry; the control learns of it, or the queue pair fails.
+    fn count_retry(&mut self, now: Time, why: Retried, rng: &mut dyn Rng) {
+        let Some(before) = self.retry.count(&self.config) else {
+            self.failed = true;
+            self.events.push_back(Event::Failed);
+            return;
+        };
+        let event = match why {
+            Retried::Timeout => CongestionEvent::Timeout {
+                backoff: u32::from(before),
+            },
+            Retried::Nak => CongestionEvent::Loss {
+                count: 1,
+                largest: self.requester.una_bytes(),
+            },
+            // The peer lost it, whose control paces the responses.
+            Retried::Gap => return,
+        };
+        self.report(now, event, rng);
+    }
+
+    fn report(&mut self, now: Time, event: CongestionEvent, rng: &mut dyn Rng) {
+        let mut cx = self.requester.context(now, rng);
+        let _ = self.algorithm.on_congestion(&mut cx, event);
+        self.sync_rate();
+    }
+
+    /// The timers of a control that waited fire now, each for its instant.
+    fn wake_control(&mut self, now: Time, rng: &mut dyn Rng) {
+        if self.asleep {
+            self.run_control_timers(now, rng);
+        }
+    }
+
+    fn run_control_timers(&mut self, now: Time, rng: &mut dyn Rng) {
+        let (mut last, mut repeated) = (None, 0);
+        while let Some(at) = self.algorithm.next_timer()
+            && at <= now
+        {
+            repeated = if last == Some(at) { repeated + 1 } else { 0 };
+            assert!(repeated < MAX_TIMERS, "the timer of a control moves on");
+            last = Some(at);
+            let mut cx = self.requester.context(at, rng);
+            self.algorithm.on_timer(&mut cx);
+            self.sync_rate();
+        }
+    }
+
+    fn sync_rate(&mut self) {
+        let rate = self.algorithm.pacing();
+        self.departures.set_rate(rate, &self.config);
+    }
+}
+
+/// The reason of a retry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Retried {
+    /// A NAK.
+    Nak,
+    /// Missing responses of a READ.
+    Gap,
+    /// The retransmission timer.
+    Timeout,
+}
