@@ -46,7 +46,7 @@ def case(
     pfc: bool = True,
     together: bool = False,
 ) -> Case:
-    """Make a case of flows of these FCTs, each with a start of its own unless `together`."""
+    """Make a case of flows of these FCTs, with separate starts unless `together`."""
     text = changed(("CC_MODE 1", f"CC_MODE {MODES[control]}"))
     config = hpcc_config.read(Lines("config.txt", text.split("\n")))
     flows = tuple(

@@ -1,4 +1,4 @@
-"""The keys of a configuration of HPCC's ns-3 simulator: what follows each, and what it acts on.
+"""The keys of a configuration of HPCC's ns-3 simulator: values, and the controls that use them.
 
 Source: kwzhao/High-Precision-Congestion-Control, branch m3: simulation/scratch/third.cc (which keys
 there are, their defaults), src/point-to-point/model/ (what reads them). The defaults are those of
@@ -39,7 +39,7 @@ MODES = {1: Control.DCQCN, 3: Control.HPCC, 7: Control.TIMELY, 8: Control.RATE_D
 
 
 class Kind(Enum):
-    """What follows a key."""
+    """The kind of value after a key."""
 
     FLAG = auto()
     COUNT = auto()
@@ -62,7 +62,7 @@ class Key(NamedTuple):
     """A key.
 
     Attributes:
-        kind: what follows it.
+        kind: of its value.
         default: the value without it; None where there is none.
         controls: whose code reads it.
         inert: why it acts on no flow, if so.
@@ -159,10 +159,10 @@ REMARK = re.compile(r"\{[^{}]*\}\s*$")
 
 
 def read_keys(lines: Lines) -> dict[str, Given]:
-    """Read what the file has: each key once, in any order, in any division into lines.
+    """Read the keys of a file: each one once, in any order, in any division into lines.
 
     Raises:
-        BrokenFile: a key is unknown or given twice, or what follows it is not right.
+        BrokenFile: a key is unknown or given twice, or its value is not right.
 
     """
     words = [
@@ -193,7 +193,7 @@ def _unknown(name: str, last: str) -> str:
 
 
 class _Value:
-    """What follows one key."""
+    """The words after one key."""
 
     def __init__(self, lines: Lines, name: str, line: int, rest: Iterator[tuple[int, str]]) -> None:
         self.lines = lines

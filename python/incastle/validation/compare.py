@@ -70,7 +70,7 @@ def seeds_of(case: Case) -> range:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a simulation gave here.
+    """The result of a simulation here.
 
     Attributes:
         fcts_ns: of each flow of the case, in its order; None where it was not finished.
@@ -95,7 +95,7 @@ class Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class Comparison:
-    """A case, and what it gave here with each of its seeds."""
+    """A case, and its results here with each of its seeds."""
 
     case: Case
     outcomes: tuple[Outcome, ...]

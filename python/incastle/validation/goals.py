@@ -1,4 +1,4 @@
-"""What is demanded of the comparison: goals.toml.
+"""Goals of the comparison: goals.toml.
 
     [[goal]]
     measure = "per-flow"                 per-flow, spread, seeds or drops
@@ -45,7 +45,7 @@ ABOVE_ZERO = "median"
 
 @dataclass(frozen=True)
 class Goal:
-    """What is demanded of cases of some layouts and controls in one measure."""
+    """A goal for cases of some layouts and controls in one measure."""
 
     measure: Measure
     layouts: tuple[Layout, ...]

@@ -21,7 +21,7 @@ SPREAD_COLUMNS = ("case", "median_fct_ns", "last_fct_ns")
 
 
 class Flow(NamedTuple):
-    """A flow, and what became of it there: nanoseconds and bytes.
+    """A flow and its FCT in the other simulator: nanoseconds and bytes.
 
     An FCT counts from the start to the arrival of the last byte at the receiver; None where the
     flow was not finished at the end of the simulation.

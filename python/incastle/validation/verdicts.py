@@ -1,4 +1,4 @@
-"""The cases of a layout and a control together: what they measure, and whether it meets a goal."""
+"""The cases of a layout and a control together: their measures, and whether these meet a goal."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Row:
         control: of the cases.
         measure: how they are compared.
         comparisons: the cases.
-        goal: what is demanded of them, if anything.
+        goal: their goal, if there is one.
 
     """
 
@@ -74,7 +74,7 @@ class Row:
 
     @property
     def findings(self) -> list[Finding]:
-        """What the goal demands; nothing without one."""
+        """The demands of the goal; none without one."""
         return _FINDINGS[self.measure](self, self.goal.limits) if self.goal else []
 
     @property
