@@ -30,10 +30,19 @@ impl Alpha {
     }
 
     /// Whole bytes of alpha times the free memory.
+    #[inline]
     pub(crate) fn of(self, free: Bytes) -> Bytes {
+        // A division of 64 bits, which is fast, suffices for real memories.
+        Bytes::new(match self.billionths.checked_mul(free.count()) {
+            Some(billionths) => billionths / 1_000_000_000,
+            None => self.wide(free),
+        })
+    }
+
+    #[cold]
+    fn wide(self, free: Bytes) -> u64 {
         let billionths = u128::from(self.billionths) * u128::from(free.count());
-        let bytes = billionths / u128::from(BILLION as u64);
-        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+        u64::try_from(billionths / 1_000_000_000).unwrap_or(u64::MAX)
     }
 
     /// `held` <= alpha `free`, exactly.

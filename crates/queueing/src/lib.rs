@@ -10,6 +10,7 @@
 
 mod alpha;
 mod config;
+mod congestion_tree;
 mod discipline;
 mod double_threshold;
 mod drop_tail;
@@ -17,6 +18,7 @@ mod dual_queue;
 mod dualpi2;
 mod headroom;
 mod linear_marker;
+mod pause;
 mod port_buffer;
 mod priority;
 mod priority_ecn;
@@ -31,6 +33,9 @@ mod transmitter;
 mod verdict;
 
 pub use config::{BufferConfig, QueueConfig, QueueError};
+pub use congestion_tree::{
+    Branch, CongestionTree, Holding, PausedQueue, congestion_trees, cyclic_dependency, deadlock,
+};
 pub use discipline::Marker;
 pub use double_threshold::{DoubleThreshold, DoubleThresholdConfig, DoubleThresholdError};
 pub use drop_tail::DropTail;
@@ -40,6 +45,11 @@ pub use headroom::{
     LosslessLink, PAUSE_FRAME_SIZE, hpcc_ns3_alpha, hpcc_ns3_headroom, response_quanta,
 };
 pub use linear_marker::{LinearMarker, LinearMarkerConfig, LinearMarkerError};
+pub use pause::{
+    PauseChange, PauseFrame, PauseMode, PauseReceiver, PauseSender, PauseSenderConfig,
+    PauseStatistics, Watchdog, WatchdogAction, WatchdogChange, WatchdogConfig, WatchdogError,
+    pause_span,
+};
 pub use port_buffer::PortBuffer;
 pub use priority::{Priority, PrioritySet};
 pub use priority_ecn::{MarkAt, PriorityEcn, PriorityEcnConfig};

@@ -243,22 +243,22 @@ impl Ingress {
         account.headroom > Bytes::ZERO || reached
     }
 
-    /// switch-mmu.cc, CheckShouldResume: headroom is empty, and the account is below its threshold by the offset or
-    /// within its reserve.
+    /// switch-mmu.cc, CheckShouldResume: headroom is empty, and the account is low enough.
     fn should_resume(&self, port: usize, priority: Priority) -> bool {
         let account = self.account(port, priority);
-        if !account.paused || account.headroom > Bytes::ZERO {
-            return false;
-        }
+        let low = account.stored <= self.resume_level(port);
+        account.paused && account.headroom == Bytes::ZERO && low
+    }
+
+    /// The most that a paused account may store to be resumed: XON, or below the threshold by the offset, at least its
+    /// reserve.
+    pub(super) fn resume_level(&self, port: usize) -> Bytes {
         match self.ports[port].threshold {
-            Threshold::Static { xon, .. } => account.stored <= xon,
+            Threshold::Static { xon, .. } => xon,
             Threshold::Dynamic {
                 alpha,
                 resume_offset,
-            } => {
-                let shared = self.shared_of(&account, priority);
-                shared == Bytes::ZERO || shared + resume_offset <= alpha.of(self.free())
-            }
+            } => self.reserve + alpha.of(self.free()).saturating_sub(resume_offset),
         }
     }
 

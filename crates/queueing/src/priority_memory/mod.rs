@@ -151,6 +151,11 @@ impl PriorityMemory {
         self.ingress.limit(port)
     }
 
+    /// The most that a paused account of an ingress port may store, headroom empty, to be resumed now.
+    pub fn resume_level(&self, port: usize) -> Bytes {
+        self.ingress.resume_level(port)
+    }
+
     /// Shared memory that is free.
     pub fn free(&self) -> Bytes {
         self.ingress.free()

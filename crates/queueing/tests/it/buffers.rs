@@ -70,6 +70,15 @@ fn the_reported_threshold_is_the_one_that_applies() {
 }
 
 #[test]
+fn thresholds_of_huge_memories_do_not_overflow() {
+    let threshold = |capacity, alpha| SharedBuffer::new(bytes(capacity), alpha).threshold();
+    // 0.3 x 2^62 = 1383505805528216371.2; 2 x 2^62 = 2^63; 1000000 x 2^62 exceeds 64 bits.
+    assert_eq!(threshold(1 << 62, 0.3), bytes(1_383_505_805_528_216_371));
+    assert_eq!(threshold(1 << 62, 2.0), bytes(1 << 63));
+    assert_eq!(threshold(1 << 62, 1e6), Bytes::MAX);
+}
+
+#[test]
 fn decimal_alphas_are_exact() {
     // 0.21 x 4000000 = 840000, although no double is 0.21.
     let memory = SharedBuffer::new(bytes(4_000_000), 0.21);

@@ -1,13 +1,16 @@
 //! The queue disciplines, buffers and QCN's congestion point, each against its paper or standard.
 
 mod buffers;
+mod congestion_tree;
 mod double_threshold;
 mod dualpi2;
 mod headroom;
 mod linear_marker;
+mod pause;
 mod priority_memory;
 mod priority_queue;
 mod qcn;
 mod red;
 mod scheduler;
 mod threshold;
+mod watchdog;

@@ -92,6 +92,7 @@ fn static_thresholds_pause_and_resume() {
         Ok(stored(Placement::Shared, None))
     );
     assert_eq!(memory.max_headroom_used(0), bytes(2_000));
+    assert_eq!(memory.resume_level(0), bytes(1_000));
     // Headroom first, then down to XON: 5000, 4000, 3000, 2000, 1000.
     for _ in 0..3 {
         assert_eq!(memory.release(&one), None);
@@ -145,6 +146,7 @@ fn dynamic_thresholds_follow_the_free_memory() {
     assert_eq!(memory.ingress(0, priority(3)).headroom, Bytes::ZERO);
     assert_eq!(memory.release(&one), None);
     assert_eq!(memory.free(), bytes(20_000 - 3_200 - 2_999));
+    assert_eq!(memory.resume_level(0), bytes(500 + 3_450 - 600));
     assert_eq!(memory.release(&small), Some(Resume));
 }
 
