@@ -4,11 +4,13 @@
 
 use incastle_congestion::{
     AckSample, AdaptiveIncrease, Algorithm, Bbr, BbrConfig, CongestionEvent, Context, ControlState,
-    Controller, Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dctcp,
-    DctcpConfig, Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw,
-    DcudpRtt, DtCwa, DtCwaConfig, Echo, Feedback, LimitedBy, LossInUdpMode, LostPacket, NewReno,
-    NewRenoConfig, Phase, Prague, PragueConfig, RateLimiter, RateSample, ReactionPoint,
-    ReactionPointConfig, SlowStart, Swift, SwiftConfig, Udt, UdtConfig, Window,
+    Controller, Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dcqcn,
+    DcqcnConfig, Dctcp, DctcpConfig, Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor,
+    DcudpGrowth, DcudpLaw, DcudpRtt, DtCwa, DtCwaConfig, Echo, Feedback, HopTelemetry, Hpcc,
+    HpccConfig, LimitedBy, LossInUdpMode, LostPacket, NewReno, NewRenoConfig, Phase, Prague,
+    PragueConfig, RateDctcp, RateDctcpConfig, RateLimiter, RateLimits, RateSample, RateWindow,
+    ReactionPoint, ReactionPointConfig, SlowStart, Swift, SwiftConfig, Timely, TimelyConfig, Udt,
+    UdtConfig, Window,
 };
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -21,7 +23,8 @@ use input::Input;
 
 const MSS: Bytes = Bytes::new(1460);
 const LINE: Rate = Rate::from_bits_per_second(10_000_000_000);
-/// First bytes from this on are Swift, then BBR, then Prague.
+/// First bytes from this on are the controls of RDMA, then Swift, BBR and Prague.
+const RDMA: u8 = 216;
 const SWIFT: u8 = 224;
 const PRAGUE: u8 = 240;
 const BBR: u8 = 232;
@@ -35,7 +38,7 @@ pub(crate) fn controllers(input: &[u8]) {
     let (Some(which), Some(variant)) = (input.byte(), input.byte()) else {
         return;
     };
-    if which < SWIFT && which % 8 == 7 {
+    if which < RDMA && which % 8 == 7 {
         let mut limiter = Limited::new(variant);
         while limiter.step(&mut input).is_some() {}
         return;
@@ -72,7 +75,7 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
         g: pick(&[1.0 / 16.0, 1.0], variant, 2),
         initial_alpha: pick(&[1.0, 0.0], variant, 3),
     };
-    if (SWIFT..PRAGUE).contains(&which) {
+    if (RDMA..PRAGUE).contains(&which) {
         return modern(which, variant);
     }
     if which >= PRAGUE {
@@ -133,11 +136,62 @@ fn swift(variant: u8) -> Algorithm {
     }))
 }
 
-fn modern(which: u8, variant: u8) -> Algorithm {
-    if which < BBR {
-        return swift(variant);
+fn rdma(which: u8, variant: u8) -> Algorithm {
+    let (rtt, window) = (Span::from_us(10), Bytes::new(12_500));
+    let limits = |limits: RateLimits| RateLimits {
+        max_rate: pick(&[LINE, limits.min_rate], variant, 0),
+        window: pick(
+            &[
+                RateWindow::Unlimited,
+                RateWindow::Fixed(window),
+                RateWindow::Scaled(window),
+            ],
+            variant,
+            1,
+        ),
+        reference_at_line_rate: variant & 8 != 0,
+        ..limits
+    };
+    let presets = [
+        DcqcnConfig::sigcomm15(LINE),
+        DcqcnConfig::mellanox(LINE),
+        DcqcnConfig::nvidia(LINE),
+    ];
+    let mut dcqcn = pick(&presets, variant, 4);
+    dcqcn.limits = limits(dcqcn.limits);
+    let presets = [
+        TimelyConfig::sigcomm15(LINE),
+        TimelyConfig::hpcc_ns3(LINE),
+        TimelyConfig::patched(LINE),
+    ];
+    let mut timely = pick(&presets, variant, 4);
+    timely.limits = limits(timely.limits);
+    let presets = [
+        HpccConfig::sigcomm19(LINE, rtt),
+        HpccConfig::hpcc_ns3(LINE, rtt),
+    ];
+    let mut hpcc = HpccConfig {
+        multi_rate: variant & 32 != 0,
+        fast_react: variant & 64 == 0,
+        ..pick(&presets, variant, 4)
+    };
+    hpcc.limits = limits(hpcc.limits);
+    let mut dctcp = RateDctcpConfig::hpcc_ns3(LINE);
+    dctcp.limits = limits(dctcp.limits);
+    match which % 4 {
+        0 => Algorithm::from(Dcqcn::new(dcqcn)),
+        1 => Algorithm::from(Timely::new(timely)),
+        2 => Algorithm::from(Hpcc::new(hpcc)),
+        _ => Algorithm::from(RateDctcp::new(dctcp)),
     }
-    bbr(variant)
+}
+
+fn modern(which: u8, variant: u8) -> Algorithm {
+    match which {
+        ..SWIFT => rdma(which, variant),
+        SWIFT..BBR => swift(variant),
+        _ => bbr(variant),
+    }
 }
 
 fn bbr(variant: u8) -> Algorithm {
@@ -237,6 +291,12 @@ impl Sender {
         let acked = (self.nxt - self.una) * share / u64::from(u16::MAX);
         self.una += acked;
         let echo = pick(&[Echo::Clear, Echo::Congestion], op, 3);
+        let hop = HopTelemetry {
+            rate: pick(&[LINE, Rate::from_bits_per_second(1)], op, 7),
+            at: self.now,
+            sent: Bytes::new(self.nxt),
+            queue: Bytes::new(share),
+        };
         let sample = AckSample {
             acked: Bytes::new(acked),
             segments: u32::from(op >> 4) + 1,
@@ -253,8 +313,8 @@ impl Sender {
                 op,
                 6,
             ),
-            hops: &[],
-            hop_count: None,
+            hops: &[hop; 2][..usize::from(op >> 6) % 3],
+            hop_count: (op & 16 != 0).then_some(op >> 5),
             remote_delay: None,
         };
         if self.algorithm.samples_rate() {

@@ -3,8 +3,9 @@
 use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
-    AckSample, Bbr, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dctcp, Dcudp,
-    DtCwa, LostPacket, NewReno, Prague, RateSample, Reaction, Swift, Udt, Window,
+    AckSample, Bbr, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dcqcn, Dctcp,
+    Dcudp, DtCwa, Hpcc, LostPacket, NewReno, Prague, RateDctcp, RateSample, Reaction, Swift,
+    Timely, Udt, Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours. The larger ones lie
@@ -30,6 +31,14 @@ pub enum Algorithm {
     Udt(Udt),
     /// DCUDP: UDP's pace until marks come back, then a rate that they divide.
     Dcudp(Box<Dcudp>),
+    /// DCQCN: a rate that congestion notifications cut.
+    Dcqcn(Box<Dcqcn>),
+    /// TIMELY: a rate that follows the gradient of the round-trip time.
+    Timely(Box<Timely>),
+    /// HPCC: a rate and a window from telemetry of each hop.
+    Hpcc(Box<Hpcc>),
+    /// DCTCP in rate form.
+    RateDctcp(Box<RateDctcp>),
     /// A controller from outside this crate.
     Custom(Box<dyn Controller>),
 }
@@ -76,6 +85,30 @@ impl From<Dcudp> for Algorithm {
     }
 }
 
+impl From<Dcqcn> for Algorithm {
+    fn from(dcqcn: Dcqcn) -> Self {
+        Self::Dcqcn(Box::new(dcqcn))
+    }
+}
+
+impl From<Timely> for Algorithm {
+    fn from(timely: Timely) -> Self {
+        Self::Timely(Box::new(timely))
+    }
+}
+
+impl From<Hpcc> for Algorithm {
+    fn from(hpcc: Hpcc) -> Self {
+        Self::Hpcc(Box::new(hpcc))
+    }
+}
+
+impl From<RateDctcp> for Algorithm {
+    fn from(dctcp: RateDctcp) -> Self {
+        Self::RateDctcp(Box::new(dctcp))
+    }
+}
+
 macro_rules! dispatch {
     ($self:ident, $controller:ident => $call:expr) => {
         match $self {
@@ -89,6 +122,10 @@ macro_rules! dispatch {
             Self::Bbr($controller) => $call,
             Self::Udt($controller) => $call,
             Self::Dcudp($controller) => $call,
+            Self::Dcqcn($controller) => $call,
+            Self::Timely($controller) => $call,
+            Self::Hpcc($controller) => $call,
+            Self::RateDctcp($controller) => $call,
             Self::Custom($controller) => $call,
         }
     };
@@ -105,7 +142,11 @@ impl Algorithm {
             | Self::DtCwa(_)
             | Self::Prague(_)
             | Self::Swift(_)
-            | Self::Udt(_) => false,
+            | Self::Udt(_)
+            | Self::Timely(_)
+            | Self::Hpcc(_)
+            | Self::RateDctcp(_) => false,
+            Self::Dcqcn(dcqcn) => dcqcn.counts_bytes(),
             Self::Cubic(_) | Self::Bbr(_) | Self::Dcudp(_) | Self::Custom(_) => true,
         }
     }

@@ -12,9 +12,11 @@ mod bbr;
 mod controller;
 mod cubic;
 mod d2tcp;
+mod dcqcn;
 mod dctcp;
 mod dcudp;
 mod dt_cwa;
+mod hpcc;
 mod hystart;
 mod hystart_plus_plus;
 mod marked_fraction;
@@ -22,11 +24,14 @@ mod new_reno;
 mod pacing;
 mod prague;
 mod qcn_reaction_point;
+mod rate_dctcp;
 mod rate_limiter;
 mod rate_sample;
+mod rdma_rate;
 mod reno_window;
 mod slow_start;
 mod swift;
+mod timely;
 mod udt;
 
 pub use algorithm::Algorithm;
@@ -37,19 +42,24 @@ pub use controller::{
 };
 pub use cubic::{Cubic, CubicConfig};
 pub use d2tcp::{D2tcp, D2tcpConfig};
+pub use dcqcn::{Dcqcn, DcqcnConfig, DcqcnForm, MellanoxForm};
 pub use dctcp::{Dctcp, DctcpConfig};
 pub use dcudp::{
     Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRates,
     DcudpRtt, LossInUdpMode,
 };
 pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
+pub use hpcc::{Hpcc, HpccConfig, IntWords};
 pub use new_reno::NewReno;
 pub use pacing::{Paced, PacingRatio};
 pub use prague::{Prague, PragueConfig};
 pub use qcn_reaction_point::{AdaptiveIncrease, RateState, ReactionPoint, ReactionPointConfig};
+pub use rate_dctcp::{RateDctcp, RateDctcpConfig};
 pub use rate_limiter::{Feedback, RateLimiter};
 pub use rate_sample::{LostPacket, RateSample};
+pub use rdma_rate::{RateLimits, RateWindow};
 pub use reno_window::NewRenoConfig;
 pub use slow_start::SlowStart;
 pub use swift::{Swift, SwiftConfig};
+pub use timely::{Timely, TimelyConfig, TimelyForm};
 pub use udt::{Udt, UdtConfig};

@@ -17,6 +17,7 @@ mod pacing;
 mod prague;
 mod qcn;
 mod rates;
+mod rdma;
 mod support;
 mod swift;
 mod trajectory;
