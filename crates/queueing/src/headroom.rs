@@ -82,7 +82,7 @@ pub fn hpcc_ns3_headroom(rate: Rate, delay: Span) -> Bytes {
 }
 
 /// HPCC's simulator (third.cc): alpha of a port is 2^-shift; the shift falls by one for each doubling of the port's rate
-/// over that of the hosts' NICs that has begun, down to 0.
+/// over that of the hosts' NICs that has begun, down to 0. Up to a shift of 9 the memory's alpha is exactly this ratio.
 pub fn hpcc_ns3_alpha(shift: u32, rate: Rate, nic_rate: Rate) -> f64 {
     let (mut shift, mut rate) = (shift, rate.bits_per_second());
     while rate > nic_rate.bits_per_second() && shift > 0 {

@@ -61,6 +61,8 @@ pub struct AccountingOptions {
     pub headroom: HeadroomScope,
     /// The worth of a reserve.
     pub reserve: ReserveRule,
+    /// The memory of a packet that exceeds the threshold before its account is paused.
+    pub crossing: CrossingPacket,
 }
 
 impl AccountingOptions {
@@ -69,6 +71,7 @@ impl AccountingOptions {
         arithmetic: ThresholdArithmetic::Wrapping32,
         headroom: HeadroomScope::Priority,
         reserve: ReserveRule::OncePerPort,
+        crossing: CrossingPacket::Headroom,
     };
 }
 
@@ -101,6 +104,16 @@ pub enum ReserveRule {
     /// Each priority uses it, but it is subtracted from the shared memory once per port. A packet that is larger than
     /// threshold and headroom is dropped even where it fits in the reserve.
     OncePerPort,
+}
+
+/// The memory of a packet that exceeds the threshold before its account is paused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CrossingPacket {
+    /// Shared memory, where that has room: headroom takes what arrives after the pause was sent.
+    #[default]
+    Shared,
+    /// Headroom, which must be larger by one packet.
+    Headroom,
 }
 
 /// An error in a [`PriorityMemoryConfig`].

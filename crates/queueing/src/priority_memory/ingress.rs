@@ -1,14 +1,14 @@
 //! The ingress accounts of a switch: one for each port and priority, with reserve, shared memory and headroom.
 //!
-//! A lossless packet goes into the reserve of its account, then into shared memory up to the threshold, then into the
-//! headroom of its port. The order of a release is headroom first, as in HPCC's simulator: the account is then above its
-//! threshold no longer than its bytes are.
+//! Headroom is for the packets that arrive after a pause was sent: an account that is not paused stores its packets in its
+//! reserve and in shared memory, the one included that reaches the threshold. Then 802.1Q's headroom suffices. The order of a
+//! release is headroom first, as in HPCC's simulator: the account is then above its threshold no longer than its bytes are.
 
 use incastle_units::Bytes;
 
 use super::{
-    AccountingOptions, HeadroomScope, IngressPortConfig, PauseThreshold, PauseTransition,
-    Placement, PriorityMemoryConfig, ReserveRule, ThresholdArithmetic,
+    AccountingOptions, CrossingPacket, HeadroomScope, IngressPortConfig, PauseThreshold,
+    PauseTransition, Placement, PriorityMemoryConfig, ReserveRule, ThresholdArithmetic,
 };
 use crate::alpha::Alpha;
 use crate::{DropCause, Priority, PrioritySet};
@@ -128,7 +128,7 @@ impl Ingress {
         }
     }
 
-    /// The most that an account may store outside headroom, while the shared memory has room.
+    /// The most that a paused account may store outside headroom, while the shared memory has room.
     pub(super) fn limit(&self, port: usize) -> Bytes {
         match self.ports[port].threshold {
             Threshold::Static { xoff, .. } => xoff,
@@ -161,9 +161,10 @@ impl Ingress {
             // switch-mmu.cc, CheckIngressAdmission.
             return Err(DropCause::HeadroomFull);
         }
+        let crosses = self.options.crossing == CrossingPacket::Shared && !account.paused;
         if after <= self.reserve {
             Ok(Placement::Reserve)
-        } else if after <= self.limit(port) && grown <= self.free() {
+        } else if (crosses || after <= self.limit(port)) && grown <= self.free() {
             Ok(Placement::Shared)
         } else if fits_headroom {
             Ok(Placement::Headroom)

@@ -13,8 +13,8 @@ mod ingress;
 use incastle_units::Bytes;
 
 pub use config::{
-    AccountingOptions, HeadroomScope, IngressPortConfig, PauseThreshold, PriorityMemoryConfig,
-    PriorityMemoryError, ReserveRule, ThresholdArithmetic,
+    AccountingOptions, CrossingPacket, HeadroomScope, IngressPortConfig, PauseThreshold,
+    PriorityMemoryConfig, PriorityMemoryError, ReserveRule, ThresholdArithmetic,
 };
 pub use ingress::IngressAccount;
 
@@ -145,7 +145,7 @@ impl PriorityMemory {
         self.egress.stored(port, priority)
     }
 
-    /// The most that a lossless account of an ingress port may store outside headroom now, while the shared memory has
+    /// The most that a paused account of an ingress port may store outside headroom now, while the shared memory has
     /// room.
     pub fn ingress_limit(&self, port: usize) -> Bytes {
         self.ingress.limit(port)

@@ -6,6 +6,7 @@ mod double_threshold;
 mod dualpi2;
 mod headroom;
 mod linear_marker;
+mod lossless;
 mod pause;
 mod priority_memory;
 mod priority_queue;

@@ -3,8 +3,8 @@
 use incastle_cases::cases;
 use incastle_queueing::PauseTransition::{Pause, Resume};
 use incastle_queueing::{
-    AccountingOptions, DropCause, HeadroomScope, IngressPortConfig, Passage, PauseThreshold,
-    PauseTransition, Placement, Priority, PriorityMemory, PriorityMemoryConfig,
+    AccountingOptions, CrossingPacket, DropCause, HeadroomScope, IngressPortConfig, Passage,
+    PauseThreshold, PauseTransition, Placement, Priority, PriorityMemory, PriorityMemoryConfig,
     PriorityMemoryError, PrioritySet, ReserveRule, Stored, ThresholdArithmetic,
 };
 use incastle_units::Bytes;
@@ -154,13 +154,14 @@ fn dynamic_thresholds_follow_the_free_memory() {
 fn an_account_within_its_reserve_is_resumed_whatever_the_threshold() {
     // The resume offset exceeds every threshold.
     let mut memory = PriorityMemory::new(&config(10_000, 500, &[dynamic(2_000, 0.1, 9_000)]));
-    // 7000 shared, 1/10: 700. 500 + 700 fit; the next packet goes to headroom.
+    // 7000 shared: 1/10 of the free 6500 is more than 500; then 1500 are more than 1/10 of 5500.
     let big = packet(0, 0, 3, 1_000);
     assert_eq!(memory.admit(&big), Ok(stored(Placement::Shared, None)));
     assert_eq!(
         memory.admit(&big),
-        Ok(stored(Placement::Headroom, Some(Pause)))
+        Ok(stored(Placement::Shared, Some(Pause)))
     );
+    assert_eq!(memory.resume_level(0), bytes(500));
     assert_eq!(memory.release(&big), None);
     assert_eq!(memory.release(&packet(0, 0, 3, 499)), None);
     assert_eq!(memory.release(&packet(0, 0, 3, 1)), Some(Resume));
@@ -286,6 +287,31 @@ fn the_threshold_of_hpcc_ns3_wraps_around() {
 }
 
 #[test]
+fn the_packet_that_crosses_the_threshold_is_in_shared_memory_or_in_headroom() {
+    let mut config = config(10_000, 0, &[fixed(1_000, 1_000, 500)]);
+    let most = packet(0, 0, 3, 999);
+    let crossing = packet(0, 0, 3, 700);
+    for (rule, placement) in [
+        (CrossingPacket::Shared, Placement::Shared),
+        (CrossingPacket::Headroom, Placement::Headroom),
+    ] {
+        config.options.crossing = rule;
+        let mut memory = PriorityMemory::new(&config);
+        assert_eq!(memory.admit(&most), Ok(stored(Placement::Shared, None)));
+        let crossed = memory.admit(&crossing);
+        assert_eq!(crossed, Ok(stored(placement, Some(Pause))));
+        // Once paused, shared memory takes a packet only up to the limit.
+        assert_eq!(memory.release(&most), None);
+        let one = packet(0, 0, 3, 1_000 - 700);
+        let account = memory.ingress(0, priority(3));
+        assert!(account.paused && account.stored == bytes(700));
+        assert_eq!(memory.admit(&one), Ok(stored(Placement::Shared, None)));
+        let beyond = packet(0, 0, 3, 1);
+        assert_eq!(memory.admit(&beyond), Ok(stored(Placement::Headroom, None)));
+    }
+}
+
+#[test]
 fn a_failed_link_is_paused_again() {
     let mut memory = PriorityMemory::new(&config(100_000, 0, &[fixed(9_000, 1_000, 500)]));
     let one = packet(0, 0, 3, 1_000);
@@ -298,7 +324,7 @@ fn a_failed_link_is_paused_again() {
     assert_eq!(memory.release(&one), None);
     assert_eq!(
         memory.admit(&one),
-        Ok(stored(Placement::Headroom, Some(Pause)))
+        Ok(stored(Placement::Shared, Some(Pause)))
     );
 }
 
