@@ -6,8 +6,8 @@
 //! `on_sent` comes after the packet left: its context already counts it.
 //!
 //! Sizes, windows and rates all count payload bytes, never headers, so that a controller whose
-//! source counts packets divides by one packet size throughout. The controls of RDMA (DCQCN, TIMELY, HPCC,
-//! DCTCP in rate form) are an exception: their rates, and the sizes of `on_sent`, count packets with headers.
+//! source counts packets divides by one packet size throughout. The rates of RDMA's controls (DCQCN, TIMELY,
+//! HPCC, DCTCP in rate form) are an exception: they count packets as they are on the wire.
 
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;

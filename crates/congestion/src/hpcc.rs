@@ -331,6 +331,9 @@ impl Hpcc {
 
 impl Controller for Hpcc {
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
+        if ack.hops.is_empty() {
+            return;
+        }
         let update = if cx.snd_una > self.last_update {
             Update::Full
         } else if self.config.fast_react {

@@ -1,7 +1,7 @@
 //! What the rate-based controls of RDMA share: limits of the rate, the limit on outstanding data, and the
 //! arithmetic of rates.
 //!
-//! Rates are whole bits per second, and count packets with their headers. Products and quotients round down,
+//! Rates are whole bits per second, and count packets as they are on the wire. Products and quotients round down,
 //! as the operators of `DataRate` do in the simulator of HPCC's authors (HPCC-ns3). The window counts payload;
 //! its rule is `RdmaQueuePair::GetWin` there. Leaves out: the pacer, which the transport has.
 

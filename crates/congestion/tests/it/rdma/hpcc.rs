@@ -178,10 +178,21 @@ fn another_path_is_only_recorded() {
     let slower = telemetry(bits(25 * GBIT), at_ns(12_000), 7, 0);
     assert_eq!(flow.round(&[slower]), before);
     assert_eq!(flow.round(&[slower, hop(13_000, 0, 0)]), before);
-    assert_eq!(flow.round(&[]), before);
     // No time has passed: nothing is known.
     flow.round(&[hop(14_000, 0, 0)]);
     assert_eq!(flow.round(&[hop(14_000, 10_000, 0)]), before);
+}
+
+#[test]
+fn an_acknowledgement_without_telemetry_changes_nothing() {
+    let mut flow = Flow::new(paper());
+    flow.ack(&[hop(1_000, 0, 0)]);
+    assert_eq!(flow.round(&[]), LINE);
+    // The comparison is with the reading before it, and the round trip ends with this one.
+    let after = flow.ack(&[hop(11_000, 125_000, 0)]);
+    assert!(after.abs_diff(95_064 * MBIT) <= 1, "{after}");
+    let after = flow.round(&[hop(21_000, 250_000, 0)]);
+    assert!(after < 91_000 * MBIT, "{after}");
 }
 
 #[test]
@@ -215,6 +226,7 @@ proptest! {
         let base = if packed { HpccConfig::hpcc_ns3(bits(LINE), T) } else { paper() };
         let config = HpccConfig { multi_rate, fast_react, ..base };
         let mut flow = Flow::new(config);
+        let mut over = false;
         for (ends, hops) in acks {
             let hops: Vec<_> = hops.iter().map(|(ns, sent, queue)| hop(*ns, *sent, *queue)).collect();
             let before = rate(&flow.control);
@@ -223,7 +235,10 @@ proptest! {
             prop_assert!((least..=LINE).contains(&after), "{after}");
             let scaled = u128::from(after) * 125_000 / u128::from(LINE);
             prop_assert_eq!(u128::from(window(&flow.control)), scaled.max(1));
-            prop_assert!(fast_react || ends || after == before || flow.sender.snd_una <= 2_000);
+            // A round trip also ends with the first telemetry after its end.
+            over |= ends;
+            prop_assert!(fast_react || over || after == before);
+            over &= hops.is_empty();
             prop_assert!(flow.control.next_timer().is_none());
         }
     }
