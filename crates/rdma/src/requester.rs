@@ -301,8 +301,8 @@ impl Requester {
         if message.verb != Verb::Read || message.payload(psn, config) != payload {
             return None;
         }
-        let before = self.acknowledge(message.first.max(self.una), config, events);
-        if before == Progress::ReadsMissing || psn > self.una {
+        let _ = self.acknowledge(message.first.max(self.una), config, events);
+        if psn > self.una {
             return Some(Progress::ReadsMissing);
         }
         assert!(psn == self.una, "a response that is due");
@@ -371,7 +371,7 @@ impl Requester {
             Some(front) => front.bytes_before(self.una, config),
             None => self.messages.bytes(),
         };
-        if self.nxt <= self.una {
+        if self.nxt < self.una {
             (self.nxt, self.nxt_bytes, self.cursor) = (self.una, self.una_bytes, 0);
         }
         if self.una >= self.recover {

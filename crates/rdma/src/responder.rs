@@ -54,7 +54,7 @@ pub(crate) struct Responder {
     echo: bool,
     /// A NAK has to leave.
     nak_due: bool,
-    /// The expected PSN at the last NAK, until something is accepted.
+    /// The expected PSN at the last NAK.
     last_nak: Option<u64>,
     /// The same NAK may leave again then.
     nak_again: Time,
@@ -119,7 +119,7 @@ impl Responder {
             let bytes = std::mem::take(&mut self.partial);
             request.events.push_back(Event::Received { verb, bytes });
         }
-        (self.last_nak, self.nak_due) = (None, false);
+        self.move_nak();
         self.answer(request);
         let is_new = self.expected > self.accepted;
         self.accepted = self.accepted.max(self.expected);
@@ -136,7 +136,14 @@ impl Responder {
         self.expected += request.config.packets(bytes);
         self.msn += 1;
         (self.start, self.accepted) = (self.expected, self.expected);
-        (self.last_nak, self.nak_due) = (None, false);
+        self.move_nak();
+    }
+
+    /// A NAK that still waits names the PSN that is expected when it leaves.
+    fn move_nak(&mut self) {
+        if self.nak_due {
+            self.last_nak = Some(self.expected);
+        }
     }
 
     /// The packet will be acknowledged: now, or with later ones.

@@ -115,3 +115,78 @@ impl Responses {
         Some((response, again))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CONFIG: fn() -> Config = || Config {
+        mtu: 1000,
+        any_mtu: true,
+        max_reads: 3,
+        ..Config::default()
+    };
+
+    /// The PSNs of all responses that are to be sent.
+    fn psns(responses: &mut Responses) -> Vec<u64> {
+        let config = CONFIG();
+        let sent = std::iter::from_fn(|| responses.pop(&config));
+        sent.map(|(response, _)| response.psn).collect()
+    }
+
+    /// Requests for 10..13 and 13..15, of which the first response left.
+    fn two_requests() -> Responses {
+        let (mut responses, config) = (Responses::default(), CONFIG());
+        responses.push(10, 2_500, &config);
+        responses.push(13, 2_000, &config);
+        assert_eq!(responses.pop(&config).map(|(one, _)| one.psn), Some(10));
+        responses
+    }
+
+    #[test]
+    fn a_repeated_request_moves_its_range_back() {
+        let (mut responses, config) = (two_requests(), CONFIG());
+        responses.repeat(10, 2_500, &config);
+        let first = responses.pop(&config).expect("a response");
+        assert_eq!((first.0.place, first.1), (Place::First, true));
+        assert_eq!(psns(&mut responses), [11, 12, 13, 14]);
+    }
+
+    #[test]
+    fn responses_that_are_still_to_come_are_not_skipped() {
+        let (mut responses, config) = (two_requests(), CONFIG());
+        responses.repeat(12, 500, &config);
+        responses.repeat(14, 1_000, &config);
+        assert_eq!(psns(&mut responses), [11, 12, 13, 14]);
+    }
+
+    #[test]
+    fn a_request_whose_responses_left_is_served_again_in_order() {
+        let (mut responses, config) = (two_requests(), CONFIG());
+        responses.repeat(5, 1_001, &config);
+        assert_eq!(psns(&mut responses), [5, 6, 11, 12, 13, 14]);
+        responses.repeat(13, 2_000, &config);
+        responses.repeat(10, 2_500, &config);
+        assert_eq!(psns(&mut responses), [10, 11, 12, 13, 14]);
+    }
+
+    /// No requester of this model sends these.
+    #[test]
+    fn requests_that_overlap_others_are_not_served() {
+        let (mut responses, config) = (two_requests(), CONFIG());
+        responses.repeat(9, 2_000, &config);
+        responses.repeat(12, 3_000, &config);
+        responses.repeat(14, 2_000, &config);
+        assert_eq!(psns(&mut responses), [11, 12, 13, 14]);
+    }
+
+    #[test]
+    fn requests_beyond_the_bound_are_not_served() {
+        let (mut responses, config) = (two_requests(), CONFIG());
+        assert!(responses.has_room(&config));
+        responses.repeat(5, 1_000, &config);
+        assert!(!responses.has_room(&config));
+        responses.repeat(7, 1_000, &config);
+        assert_eq!(psns(&mut responses), [5, 11, 12, 13, 14]);
+    }
+}

@@ -249,6 +249,20 @@ fn telemetry_reaches_the_control() {
     assert_calls(&calls, &[expected]);
 }
 
+/// The ACK of a WRITE that waits for the responses of a READ before it has no round-trip time.
+#[test]
+fn a_wait_for_responses_is_no_round_trip_time() {
+    let (mut net, calls) = net_of(&config(), || Fixed {
+        rate: Some(Rate::from_bits_per_second(8_000_000_000)),
+        ..Fixed::default()
+    });
+    net.post(0, Verb::Read, 20_000);
+    net.post(0, Verb::Write, 1000);
+    net.run(us(1000));
+    let expected = "40 ack 1000 in 1 rtt 0 hops 0 open application una 1000 nxt 1000";
+    assert_calls(&calls, &[expected]);
+}
+
 /// A READ response acknowledges the WRITE before it, whose ACK was lost.
 #[test]
 fn a_response_acknowledges_what_is_before_it() {

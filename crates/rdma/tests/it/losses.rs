@@ -62,6 +62,58 @@ fn go_back_to_zero() {
     assert_eq!(net.ends[1].pair.delivered(), 5000);
 }
 
+/// One NAK for one loss, however many packets are behind it; and another one where the message is hit again.
+#[test]
+fn go_back_to_zero_twice() {
+    let config = Config {
+        recovery: Recovery::GoBackToZero,
+        ..config()
+    };
+    let net = play(
+        &config,
+        &[(0, Verb::Write, 5000)],
+        "0 A write 0 first
+         1 A write 1 middle lost
+         2..=3 A write 2..=3 middle
+         4 A write 4 last req
+         11 B ack 0
+         13 B nak 0
+         23 A write 0 first again
+         24..=25 A write 1..=2 middle again
+         26 A write 3 middle again lost
+         27 A write 4 last req again
+         34..=36 B ack 0..=2
+         38 B nak 0
+         48 A write 0 first again
+         49..=51 A write 1..=3 middle again
+         52 A write 4 last req again
+         59..=62 B ack 0..=3
+         63 B ack 4",
+    );
+    assert_eq!(net.ends[1].pair.delivered(), 5000);
+    assert_eq!(net.ends[1].pair.stats().naks_sent, 2);
+}
+
+/// A late copy of a NAK is not followed.
+#[test]
+fn an_old_nak() {
+    let net = play(
+        &config(),
+        &[(0, Verb::Write, 5000)],
+        "0 A write 0 first lost
+         1..=3 A write 1..=3 middle
+         4 A write 4 last req
+         12 B nak 0 twice 25
+         22 A write 0 first again
+         23..=25 A write 1..=3 middle again
+         26 A write 4 last req again
+         33 B ack 0
+         34..=36 B ack 1..=3
+         37 B ack 4",
+    );
+    assert_eq!(net.ends[0].pair.stats().naks_received, 1);
+}
+
 /// Chunks of two packets: packet 3 is lost, chunk 2..4 comes again. A second NAK follows for the PSN that is expected
 /// then (HPCC-ns3, `ReceiverCheckSeq`).
 #[test]

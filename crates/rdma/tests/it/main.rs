@@ -3,6 +3,7 @@
 mod acknowledgements;
 mod config;
 mod control;
+mod forged;
 mod hand;
 mod hpcc;
 mod losses;

@@ -125,7 +125,8 @@ pub(crate) struct Net {
     pub(crate) now: Time,
     pub(crate) ends: [Endpoint; 2],
     pub(crate) rate: Rate,
-    pub(crate) delay: Span,
+    /// The delays of the packets of A and of B.
+    pub(crate) delays: [Span; 2],
     pub(crate) judge: Box<dyn FnMut(&Sent) -> Fate>,
     pub(crate) trace: Vec<String>,
     config: Config,
@@ -156,7 +157,7 @@ impl Net {
             now: Time::ZERO,
             ends: [endpoint(), endpoint()],
             rate: Rate::from_bits_per_second(8_000_000_000),
-            delay: DELAY,
+            delays: [DELAY; 2],
             judge: Box::new(|_| Fate::Pass),
             trace: Vec::new(),
             config: *config,
@@ -272,8 +273,9 @@ impl Net {
         self.trace.push(sent.line(fate));
         let headers = &self.config.headers;
         let wire = packet.ip_bytes(headers).count() + u64::from(self.config.framing);
-        self.ends[from].free = self.now + self.rate.span_of(Bytes::new(wire));
-        let at = self.ends[from].free + self.delay;
+        self.ends[from].free =
+            self.now + self.config.transmission.span(self.rate, Bytes::new(wire));
+        let at = self.ends[from].free + self.delays[from];
         let ecn = if fate == Fate::Mark {
             Ecn::Ce
         } else {

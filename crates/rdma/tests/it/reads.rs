@@ -95,6 +95,31 @@ fn a_lost_response() {
     assert_eq!((a.stats().read_retries, a.stats().timeouts), (1, 0));
 }
 
+/// The second response is lost again and again. The requester asks once at a PSN, then after the timer, and then once
+/// more at a gap.
+#[test]
+fn a_response_lost_three_times() {
+    let net = play(
+        &config(),
+        &[(0, Verb::Read, 3000)],
+        "0 A read 0+3000
+         10 B response 0 first
+         11 B response 1 middle lost
+         12 B response 2 last
+         23 A read 1+2000 again
+         33 B response 1 first again lost
+         34 B response 2 last again
+         123 A read 1+2000 again
+         133 B response 1 first again lost
+         134 B response 2 last again
+         145 A read 1+2000 again
+         155 B response 1 first again
+         156 B response 2 last again",
+    );
+    let stats = net.ends[0].pair.stats();
+    assert_eq!((stats.read_retries, stats.timeouts), (2, 1));
+}
+
 /// The last response is lost, and the ACK of the next message shows that.
 #[test]
 fn an_ack_beyond_a_missing_response() {
@@ -162,6 +187,26 @@ fn a_nak_behind_responses() {
          24 A write 4 last req again
          34 B ack 3
          35 B ack 4",
+    );
+}
+
+/// The late packet comes before the NAK can leave. The NAK then names what is still missing, and once only.
+#[test]
+fn a_nak_that_waits_names_what_is_expected_then() {
+    play(
+        &config(),
+        &[(0, Verb::Read, 6000), (0, Verb::Write, 4000)],
+        "0 A read 0+6000
+         0 A write 6 first late 2
+         1..=2 A write 7..=8 middle
+         3 A write 9 last req
+         10 B response 0 first
+         11..=14 B response 1..=4 middle
+         15 B response 5 last
+         16 B nak 7
+         26..=27 A write 7..=8 middle again
+         28 A write 9 last req again
+         37..=39 B ack 7..=9",
     );
 }
 
@@ -238,4 +283,8 @@ fn a_long_read_has_several_requests() {
     for (request, asked) in requests.iter().zip(asked) {
         assert!(request.ends_with(asked), "{request}");
     }
+    // 2^31 bytes take 172 us at 100 Tbit/s; each request waits for them and the wire.
+    let at = |request: &str| request.split(' ').next().and_then(|at| at.parse().ok());
+    let times: Vec<u64> = requests.iter().filter_map(|request| at(request)).collect();
+    assert_eq!(times, [0, 191, 383]);
 }
