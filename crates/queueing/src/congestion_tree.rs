@@ -116,10 +116,11 @@ fn cycle<Q: Copy + Ord>(
     stays: impl Fn(&PausedQueue<Q>, &BTreeSet<Q>) -> bool,
 ) -> Option<Vec<Q>> {
     let mut kept: BTreeSet<Q> = paused.iter().map(|one| one.queue).collect();
+    // A queue that does not stay because of some does not because of fewer: the set only shrinks.
     loop {
         let left: BTreeSet<Q> = paused
             .iter()
-            .filter(|one| kept.contains(&one.queue) && stays(one, &kept))
+            .filter(|one| stays(one, &kept))
             .map(|one| one.queue)
             .collect();
         if left == kept {
