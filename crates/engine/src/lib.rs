@@ -1,8 +1,9 @@
-//! The simulation of a network: events, ports and links, switches and routes, hosts, probes.
+//! The simulation of a network: events, ports and links, switches, hosts, probes.
 //!
 //! Models a packet-switched network, packet by packet and hop by hop, in integer picoseconds. One
 //! event is spent per packet and hop. Endpoints (incastle-transport) and disciplines
 //! (incastle-queueing) are plain state machines that this crate calls; applications are too.
+//! Routes are in incastle-routing, the laws of links in incastle-links.
 //! Leaves out: bit errors, processing time in switches, papers and scenario files (scenario).
 
 pub mod core;

@@ -18,6 +18,7 @@ mod dual_queue;
 mod dualpi2;
 mod headroom;
 mod linear_marker;
+mod lossless;
 mod pause;
 mod port_buffer;
 mod priority;
@@ -50,6 +51,7 @@ pub use pause::{
     PauseStatistics, Watchdog, WatchdogAction, WatchdogChange, WatchdogConfig, WatchdogError,
     pause_span,
 };
+pub use lossless::{Lossless, LosslessConfig, PauseDue, ReleaseAt};
 pub use port_buffer::PortBuffer;
 pub use priority::{Priority, PrioritySet};
 pub use priority_ecn::{MarkAt, PriorityEcn, PriorityEcnConfig};

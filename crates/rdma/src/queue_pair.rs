@@ -315,6 +315,15 @@ impl QueuePair {
         }
     }
 
+    /// When pacing lets the next data packet leave, whatever the window; NEVER where none is unsent.
+    pub fn paced_until(&self) -> Time {
+        if self.requester.unsent() > 0 || self.responder.has_response() {
+            self.departures.next()
+        } else {
+            Time::NEVER
+        }
+    }
+
     /// The next data packet or request of a READ, if one may leave now.
     pub fn poll_data(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Packet> {
         if self.asleep && !self.failed {

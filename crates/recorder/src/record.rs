@@ -327,11 +327,27 @@ impl EventRecord {
     }
 }
 
+/// Bits of a packet sequence number of RDMA.
+const RDMA_BITS: u32 = 24;
+
+/// The number of `bits` bits on the wire that is nearest to the greatest so far.
+fn nearest(wire: u32, greatest: u64, bits: u32) -> u64 {
+    let mask = (1 << bits) - 1;
+    let place = greatest as u32 & mask;
+    let ahead = wire.wrapping_sub(place) & mask;
+    if ahead <= mask / 2 {
+        greatest + u64::from(ahead)
+    } else {
+        greatest.saturating_sub(u64::from(place.wrapping_sub(wire) & mask))
+    }
+}
+
 impl RecordedEndpoint {
     fn unwrapped(&mut self, number: Number) -> u64 {
         match number {
             Number::Tcp(wire) => offset(wire, self.greatest),
             Number::Datagram(count) => count,
+            Number::Rdma(psn) => nearest(psn, self.greatest, RDMA_BITS),
             Number::Udt(word) => {
                 let first = *self.first.get_or_insert(word);
                 // 31 bits that wrap: the place nearest to the greatest so far.

@@ -1,5 +1,9 @@
 //! Numbers from a random source that the caller passes in, by exact arithmetic or `libm` only. A
-//! draw is therefore the same on every machine.
+//! draw is therefore the same on every machine. [`substream`] gives each source its generator.
+
+mod substream;
+
+pub use substream::{Purpose, Source, substream};
 
 use rand_core::Rng;
 

@@ -1,6 +1,6 @@
 //! Bit rates, and the exact time that a port needs to send bytes at one.
 
-use crate::{Bytes, Span};
+use crate::{Bytes, Span, ns3};
 
 /// Picoseconds in one second, times the bits of one byte.
 const PS_BITS_PER_SECOND_BYTE: u64 = 8_000_000_000_000;
@@ -69,6 +69,8 @@ pub struct Serializer {
     part: u64,
     /// The carried remainder, in picoseconds / rate; below `rate`.
     carry: u64,
+    /// Whether times are those of ns-3.
+    ns3: bool,
 }
 
 impl Serializer {
@@ -82,6 +84,24 @@ impl Serializer {
             whole,
             part,
             carry: 0,
+            ns3: false,
+        }
+    }
+
+    /// A serializer whose times are cut to nanoseconds as in ns-3 ([`ns3::transmission_time`]).
+    pub fn ns3(rate: Rate) -> Self {
+        Self {
+            ns3: true,
+            ..Self::new(rate)
+        }
+    }
+
+    /// The same at another rate.
+    #[must_use]
+    pub fn at_rate(&self, rate: Rate) -> Self {
+        Self {
+            ns3: self.ns3,
+            ..Self::new(rate)
         }
     }
 
@@ -92,7 +112,7 @@ impl Serializer {
 
     /// The time of one byte where it is a whole number of picoseconds: nothing is ever carried then.
     pub const fn exact(&self) -> Option<Span> {
-        if self.part == 0 {
+        if self.part == 0 && !self.ns3 {
             Some(Span::from_ps(self.whole))
         } else {
             None
@@ -102,6 +122,9 @@ impl Serializer {
     /// The time that the next `bytes` take, the carried remainder included.
     #[inline]
     pub fn span(&mut self, bytes: Bytes) -> Span {
+        if self.ns3 {
+            return ns3::transmission_time(self.rate(), bytes);
+        }
         let count = bytes.count();
         let whole = count.checked_mul(self.whole).expect(FITS);
         if self.part == 0 {

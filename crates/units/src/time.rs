@@ -27,6 +27,12 @@ impl Time {
         Self(ps)
     }
 
+    /// The whole nanosecond before it, or itself.
+    #[must_use]
+    pub const fn whole_ns(self) -> Self {
+        Self(self.0 - self.0 % 1_000)
+    }
+
     /// Picoseconds since the beginning.
     pub const fn as_ps(self) -> u64 {
         self.0

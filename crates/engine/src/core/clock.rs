@@ -19,6 +19,18 @@ pub(crate) struct Clock {
     pub(crate) events: EventQueue,
     now: Time,
     at_this_instant: u32,
+    order: Order,
+}
+
+/// The order of events at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Order {
+    /// By kind, as `core::event` has it: departures before arrivals.
+    #[default]
+    ByKind,
+    /// As in ns-3, where instants are whole nanoseconds: the event that was entered first comes first. Picoseconds are the
+    /// turns of the events of a nanosecond (`network::turns`).
+    AsEntered,
 }
 
 impl Clock {
@@ -33,7 +45,7 @@ impl Clock {
     pub(crate) fn advance(&mut self, at: Time) -> Result<(), Livelock> {
         assert!(at >= self.now, "time never runs back");
         if at > self.now {
-            self.now = at;
+            self.now = self.instant_of(at);
             self.at_this_instant = 0;
             return Ok(());
         }
@@ -42,6 +54,19 @@ impl Clock {
             return Err(Livelock);
         }
         Ok(())
+    }
+
+    /// Changes the order of events at one instant.
+    pub(crate) fn set_order(&mut self, order: Order) {
+        self.order = order;
+    }
+
+    #[inline(always)]
+    fn instant_of(&self, at: Time) -> Time {
+        match self.order {
+            Order::ByKind => at,
+            Order::AsEntered => at.whole_ns(),
+        }
     }
 
     /// Advances to an instant without events.

@@ -10,7 +10,7 @@ use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Time};
 
 use crate::core::{EndpointIndex, EventCountIndex, FlowIndex, HostIndex};
-use crate::flow::{Framing, UdtStart, Wait};
+use crate::flow::{Framing, QueuePairSettings, UdtStart, Wait};
 
 /// The transport of a new flow.
 pub enum TransportSpec {
@@ -36,6 +36,15 @@ pub enum TransportSpec {
         start: UdtStart,
         /// Unsent bytes at each endpoint; a message that does not fit is refused. Absent for no limit.
         send_buffer: Option<Bytes>,
+    },
+    /// A queue pair of RoCEv2.
+    Rdma {
+        /// Its parameters, shared by all flows of a group.
+        config: Arc<incastle_rdma::Config>,
+        /// The controllers: initiator, responder.
+        controllers: Box<[Algorithm; 2]>,
+        /// Its settings in addition.
+        settings: QueuePairSettings,
     },
 }
 

@@ -2,14 +2,15 @@
 
 use std::mem::offset_of;
 
+use incastle_queueing::PrioritySet;
 use incastle_transport::tcp;
 use incastle_units::{Ecn, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
-use crate::flow::{DATA_HEADERS, Framing, Held, Leaving, Transport};
+use crate::flow::{DATA_HEADERS, Framing, Held, Leaving, RdmaEndpoint, Transport};
 use crate::layout::Slot;
-use crate::network::{Body, Extras, Identity, Limiter, Marks, Packet, Pool};
+use crate::network::{Body, Extras, Identity, Limiter, Marks, Packet, Pool, Turn};
 
 /// Bytes of TCP and IP headers without options.
 const TCP_HEADERS: u16 = 40;
@@ -60,6 +61,8 @@ impl SlowPath {
     const RECORDED: u8 = 1;
     /// It has a limiter.
     const LIMITER: u8 = 2;
+    /// It is a queue pair, which its NIC asks for packets.
+    const QUEUE_PAIR: u8 = 4;
 
     #[inline(always)]
     const fn any(self, reasons: u8) -> bool {
@@ -85,6 +88,10 @@ impl Endpoint {
     }
 
     pub(crate) fn new(transport: Transport, origin: Origin) -> Self {
+        let slow_path = match transport {
+            Transport::Rdma(_) => SlowPath(SlowPath::QUEUE_PAIR),
+            Transport::Tcp(_) | Transport::Datagram(_) | Transport::Udt(_) => SlowPath::default(),
+        };
         Self {
             transport,
             host: origin.host,
@@ -95,7 +102,7 @@ impl Endpoint {
             expect: u64::MAX,
             app: origin.app,
             watched: false,
-            slow_path: SlowPath::default(),
+            slow_path,
             packets_sent: 0,
             packets_received: 0,
             digest: Digest::default(),
@@ -181,6 +188,9 @@ impl Endpoint {
             }
             (Transport::Udt(endpoint), _) => endpoint.receive(now, packet, extras, &mut self.rng),
             (Transport::Datagram(endpoint), Body::Datagram(datagram)) => endpoint.handle(datagram),
+            (Transport::Rdma(endpoint), _) => {
+                endpoint.receive(now, packet, extras, &mut self.rng);
+            }
             _ => unreachable!("both endpoints of a flow have the same transport"),
         }
     }
@@ -230,13 +240,19 @@ impl Endpoint {
             };
             leaving
         };
+        self.address(&leaving, out);
+        true
+    }
+
+    /// Fills in the fields of a packet that its transport does not know.
+    #[inline(always)]
+    fn address(&mut self, leaving: &Leaving, out: &mut Packet) {
         out.to = self.peer;
         out.host = self.peer_host;
-        out.size = self.framing.wire_bytes(&leaving);
+        out.size = self.framing.wire_bytes(leaving);
         out.marks = Marks::of(leaving.ecn);
         out.class = self.framing.class;
         self.packets_sent += 1;
-        true
     }
 
     #[inline(never)]
@@ -258,6 +274,41 @@ impl Endpoint {
                 })
             }
             Transport::Udt(endpoint) => endpoint.poll_transmit(now, &mut self.rng, extras, out),
+            Transport::Rdma(endpoint) => endpoint.poll_data(now, &mut self.rng, extras, out),
+        }
+    }
+
+    /// Writes the next control packet of a queue pair to `out`; returns whether there was one.
+    pub(crate) fn poll_control(&mut self, out: &mut Packet) -> bool {
+        let Transport::Rdma(endpoint) = &mut self.transport else {
+            return false;
+        };
+        let Some(leaving) = endpoint.poll_control(out) else {
+            return false;
+        };
+        let class = out.class;
+        self.address(&leaving, out);
+        out.class = class;
+        true
+    }
+
+    /// Its queue pair, if it is one.
+    pub(crate) fn queue_pair(&mut self) -> Option<&mut RdmaEndpoint> {
+        match &mut self.transport {
+            Transport::Rdma(endpoint) => Some(endpoint),
+            _ => None,
+        }
+    }
+
+    /// What its queue pair can do in a round of its NIC.
+    pub(crate) fn turn(&self, now: Time, paused: PrioritySet) -> Turn {
+        let Transport::Rdma(endpoint) = &self.transport else {
+            return Turn::Finished;
+        };
+        match endpoint.turn(now) {
+            Turn::Finished => Turn::Finished,
+            _ if paused.bits() >> self.framing.class & 1 == 1 => Turn::Blocked,
+            turn => turn,
         }
     }
 
@@ -270,7 +321,8 @@ impl Endpoint {
     /// Whether its packets take the slow path.
     #[inline(always)]
     pub(crate) fn sends_on_slow_path(&self) -> bool {
-        self.slow_path.any(SlowPath::LIMITER | SlowPath::RECORDED)
+        self.slow_path
+            .any(SlowPath::LIMITER | SlowPath::RECORDED | SlowPath::QUEUE_PAIR)
     }
 
     /// Reports all its events to the probe from now on.
@@ -349,6 +401,7 @@ impl Endpoint {
             Transport::Tcp(connection) => connection.handle_timeout(now, &mut self.rng),
             Transport::Datagram(_) => {}
             Transport::Udt(endpoint) => endpoint.handle_timeout(now, &mut self.rng),
+            Transport::Rdma(endpoint) => endpoint.handle_timeout(now, &mut self.rng),
         }
         if let Some(limiter) = &mut self.limiter {
             limiter.handle_timeout(now);
@@ -372,8 +425,10 @@ impl Endpoint {
 
     #[inline(never)]
     fn other_timeout(&self) -> Option<Time> {
-        let Transport::Udt(endpoint) = &self.transport else {
-            return None;
+        let endpoint = match &self.transport {
+            Transport::Udt(endpoint) => endpoint,
+            Transport::Rdma(endpoint) => return endpoint.pair().poll_timeout(),
+            Transport::Tcp(_) | Transport::Datagram(_) => return None,
         };
         // It sends nothing until the waiting packet has left: its deadlines may pass, and are checked then.
         let limited = self.is_limited() && !self.limiter_has_room();
@@ -424,7 +479,7 @@ fn other_ip_bytes(packet: &Packet) -> u16 {
         Body::Segment { .. } => unreachable!("segments are matched before"),
         Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
         Body::UdtData { header, .. } => header.length + DATA_HEADERS,
-        Body::UdtControl { ip_bytes, .. } => *ip_bytes,
-        Body::Cnm { .. } => 0,
+        Body::UdtControl { ip_bytes, .. } | Body::Rdma { ip_bytes, .. } => *ip_bytes,
+        Body::Cnm { .. } | Body::Pause(_) => 0,
     }
 }

@@ -8,12 +8,14 @@ mod endpoint;
 mod event_count;
 mod framing;
 mod held;
+mod rdma;
 mod table;
 mod transport;
 mod udt;
 
 pub use application::{Actions, Application, FlowSpec, Notice, TransportSpec};
 pub use framing::Framing;
+pub use rdma::QueuePairSettings;
 pub use table::{EndpointCounters, FlowRecord, Stopped};
 pub use udt::{UdtCounters, UdtStart};
 
@@ -23,6 +25,7 @@ pub(crate) use endpoint::{Endpoint, Origin, ip_bytes};
 pub(crate) use event_count::{EventCounts, Wait};
 pub(crate) use framing::Leaving;
 pub(crate) use held::Held;
+pub(crate) use rdma::RdmaEndpoint;
 pub(crate) use table::{Addressed, FlowAccount, FlowHosts, Flows, LostDatagram, Opening};
 pub(crate) use transport::Transport;
 pub(crate) use udt::{DATA_HEADERS, Pair, UdtEndpoint};

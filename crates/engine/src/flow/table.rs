@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use incastle_queueing::PrioritySet;
 use incastle_transport::{datagram, tcp};
 use incastle_units::Time;
 
@@ -9,7 +10,7 @@ use crate::core::{
     AppIndex, Digest, EndpointIndex, FlowIndex, HostIndex, Purpose, Side, Source, substream,
 };
 use crate::flow::{Endpoint, FlowSpec, Notice, Origin, Transport, UdtCounters};
-use crate::network::{Packet, Pool};
+use crate::network::{Packet, Pool, Turn};
 
 /// An endpoint that has been released.
 const GONE: u32 = u32::MAX;
@@ -219,6 +220,20 @@ impl Flows {
     pub(crate) fn get(&mut self, index: EndpointIndex) -> Option<&mut Endpoint> {
         // The place of a released endpoint, or of one elsewhere, is outside of every array.
         self.living.get_mut(self.places[index.index()] as usize)
+    }
+
+    /// When the pacing of a queue pair lets its next packet leave.
+    pub(crate) fn paced_until(&self, index: EndpointIndex) -> Time {
+        match self.peek(index).map(|endpoint| &endpoint.transport) {
+            Some(Transport::Rdma(endpoint)) => endpoint.paced_until(),
+            _ => Time::NEVER,
+        }
+    }
+
+    /// What a queue pair can do in a round of its NIC.
+    pub(crate) fn turn(&self, index: EndpointIndex, now: Time, paused: PrioritySet) -> Turn {
+        let endpoint = self.peek(index);
+        endpoint.map_or(Turn::Finished, |endpoint| endpoint.turn(now, paused))
     }
 
     /// As [`Self::get`], read only.

@@ -8,7 +8,7 @@ use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{FlowIndex, Side};
-use crate::flow::{Pair, TransportSpec, UdtCounters, UdtEndpoint};
+use crate::flow::{Pair, RdmaEndpoint, TransportSpec, UdtCounters, UdtEndpoint};
 use crate::probe::Observation;
 
 /// The transport.
@@ -21,6 +21,7 @@ pub(crate) enum Transport {
     Datagram(datagram::Endpoint),
     /// Behind a pointer: it is three times as large as TCP's.
     Udt(Box<UdtEndpoint>),
+    Rdma(Box<RdmaEndpoint>),
 }
 
 /// The state of congestion control.
@@ -68,6 +69,14 @@ impl Transport {
                 UdtEndpoint::pair(&pair, *controllers, now, rng)
                     .map(|endpoint| Self::Udt(Box::new(endpoint)))
             }
+            TransportSpec::Rdma {
+                config,
+                controllers,
+                settings,
+            } => controllers.map(|algorithm| {
+                let config = Arc::clone(&config);
+                Self::Rdma(Box::new(RdmaEndpoint::new(config, algorithm, settings)))
+            }),
         }
     }
 
@@ -78,6 +87,8 @@ impl Transport {
             Self::Tcp(connection) => connection.is_quiet(),
             Self::Datagram(endpoint) => endpoint.is_quiet(),
             Self::Udt(endpoint) => endpoint.is_quiet(now),
+            // Its NIC asks it.
+            Self::Rdma(_) => true,
         }
     }
 
@@ -85,8 +96,8 @@ impl Transport {
     pub(crate) fn poll_timeout_report(&mut self) -> Option<tcp::TimeoutReport> {
         match self {
             Self::Tcp(connection) => connection.poll_timeout_report(),
-            // UDT's EXP is counted only.
-            Self::Datagram(_) | Self::Udt(_) => None,
+            // UDT's EXP and RDMA's timeouts are counted only.
+            Self::Datagram(_) | Self::Udt(_) | Self::Rdma(_) => None,
         }
     }
 
@@ -105,6 +116,7 @@ impl Transport {
             Self::Tcp(_) => unreachable!("TCP is matched before"),
             Self::Datagram(endpoint) => endpoint.delivered().count(),
             Self::Udt(endpoint) => endpoint.delivered(),
+            Self::Rdma(endpoint) => endpoint.pair().delivered(),
         }
     }
 
@@ -125,6 +137,7 @@ impl Transport {
     fn finished_otherwise(&mut self) -> bool {
         match self {
             Self::Udt(endpoint) => endpoint.poll_finished(),
+            Self::Rdma(endpoint) => endpoint.poll_finished(),
             Self::Tcp(_) | Self::Datagram(_) => false,
         }
     }
@@ -140,6 +153,7 @@ impl Transport {
                 let _ = endpoint.write(u16::try_from(bytes).expect("a datagram's size is checked"));
             }
             Self::Udt(endpoint) => endpoint.write(bytes),
+            Self::Rdma(endpoint) => endpoint.write(bytes),
         }
     }
 
@@ -150,6 +164,7 @@ impl Transport {
             Self::Tcp(connection) => connection.written(),
             Self::Datagram(endpoint) => (endpoint.sent() + endpoint.waiting()).count(),
             Self::Udt(endpoint) => endpoint.written(),
+            Self::Rdma(endpoint) => endpoint.written(),
         }
     }
 
@@ -159,6 +174,8 @@ impl Transport {
             Self::Tcp(connection) => connection.stop(),
             Self::Datagram(endpoint) => endpoint.stop(),
             Self::Udt(endpoint) => endpoint.stop(now),
+            // A posted message cannot be taken back.
+            Self::Rdma(_) => {}
         }
     }
 
@@ -173,7 +190,7 @@ impl Transport {
     pub(crate) fn close(&mut self, now: Time) {
         match self {
             Self::Tcp(connection) => connection.close(),
-            Self::Datagram(_) => {}
+            Self::Datagram(_) | Self::Rdma(_) => {}
             Self::Udt(endpoint) => endpoint.close(now),
         }
     }
@@ -186,6 +203,7 @@ impl Transport {
             Self::Tcp(connection) => connection.stats().retransmissions,
             Self::Datagram(_) => 0,
             Self::Udt(endpoint) => udt_stats(endpoint).retransmissions,
+            Self::Rdma(endpoint) => endpoint.pair().stats().retransmitted,
         }
     }
 
@@ -195,6 +213,7 @@ impl Transport {
             Self::Tcp(connection) => connection.stats().payload_sent,
             Self::Datagram(endpoint) => endpoint.sent().count(),
             Self::Udt(endpoint) => udt_stats(endpoint).payload_sent,
+            Self::Rdma(endpoint) => endpoint.payload_sent(),
         }
     }
 
@@ -202,7 +221,7 @@ impl Transport {
     pub(crate) fn tcp_stats(&self) -> tcp::Stats {
         match self {
             Self::Tcp(connection) => *connection.stats(),
-            Self::Datagram(_) | Self::Udt(_) => tcp::Stats::default(),
+            Self::Datagram(_) | Self::Udt(_) | Self::Rdma(_) => tcp::Stats::default(),
         }
     }
 
@@ -210,14 +229,14 @@ impl Transport {
     pub(crate) fn udt_counters(&self, now: Time) -> Option<Box<UdtCounters>> {
         match self {
             Self::Udt(endpoint) => Some(Box::new(endpoint.counters(now))),
-            Self::Tcp(_) | Self::Datagram(_) => None,
+            Self::Tcp(_) | Self::Datagram(_) | Self::Rdma(_) => None,
         }
     }
 
     /// Messages that the send buffer refused; zero for TCP, which accepts everything.
     pub(crate) fn refused(&self) -> datagram::Refused {
         match self {
-            Self::Tcp(_) => datagram::Refused::default(),
+            Self::Tcp(_) | Self::Rdma(_) => datagram::Refused::default(),
             Self::Datagram(endpoint) => endpoint.refused(),
             Self::Udt(endpoint) => endpoint.refused(),
         }
@@ -238,6 +257,10 @@ impl Transport {
                     rtt: Some(connection.smoothed_rtt()),
                 })
             }
+            Self::Rdma(endpoint) => Some(Control {
+                state: endpoint.pair().control_state(),
+                rtt: endpoint.pair().smoothed_rtt(),
+            }),
         }
     }
 
@@ -265,6 +288,13 @@ impl Transport {
                 written: endpoint.written(),
                 expiries: udt_stats(endpoint).timeouts,
                 naks: udt_stats(endpoint).naks_received,
+                ..seen
+            },
+            Self::Rdma(endpoint) => Observation {
+                written: endpoint.written(),
+                naks: endpoint.pair().stats().naks_received,
+                phase: Some(endpoint.pair().phase()),
+                pacing: endpoint.pair().pacing(),
                 ..seen
             },
         }

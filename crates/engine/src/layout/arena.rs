@@ -38,6 +38,16 @@ impl<T: Copy> Arena<T> {
         self.slots[place as usize]
     }
 
+    /// Frees a slot.
+    pub(crate) fn free(&mut self, place: u32) {
+        self.free.push(place);
+    }
+
+    /// Borrows a value that stays, to be changed.
+    pub(crate) fn at_mut(&mut self, place: u32) -> &mut T {
+        &mut self.slots[place as usize]
+    }
+
     /// Borrows a value that stays.
     pub(crate) fn at(&self, place: u32) -> &T {
         &self.slots[place as usize]

@@ -14,6 +14,16 @@ pub(crate) struct Slot(u32);
 impl Slot {
     /// No place.
     pub(crate) const NONE: Self = Self(u32::MAX);
+
+    /// The place with that number.
+    pub(crate) const fn of_number(number: u32) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    pub(crate) const fn number(self) -> u32 {
+        self.0
+    }
 }
 
 /// An element of a list through the pool: it has the slot of the one behind it. Its default is an unused slot.

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeMap;
 
+use incastle_links::{Degradation, DegradedLink, RateChange, RateSchedule};
 use incastle_queueing::{
-    CongestionPointConfig, DropTail, DualPi2Config, Marker, PortBuffer, SharedBuffer,
+    CongestionPointConfig, DropTail, DualPi2Config, Lossless, LosslessConfig, Marker, PortBuffer,
+    SharedBuffer,
 };
+use incastle_routing::{Routes, RoutesConfig, Unreachable};
 use incastle_units::{Rate, Span};
 
-use crate::core::{HostIndex, Node, PortIndex, Purpose, Source, SwitchIndex, substream};
+use crate::core::{HostIndex, Node, Order, PortIndex, Purpose, Source, SwitchIndex, substream};
 use crate::network::{
-    Degradation, Ecmp, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage, Pool,
-    Port, RateChange, RateSchedule, Routes, RoutesConfig, Sampler, SharedMemory, Switch,
-    Unreachable, Wire, edges,
+    Ecmp, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage, Pool, Port,
+    PriorityConfig, Sampler, SharedMemory, Switch, Turns, Wire, edges,
 };
 
 /// The parameters of a switch.
@@ -19,6 +21,9 @@ use crate::network::{
 pub struct SwitchConfig {
     /// A memory shared by all ports.
     pub memory: Option<SharedBuffer>,
+    /// Priorities with their memory, at a switch whose ports all have [`LinkConfig::priorities`]. The network is not divided
+    /// into partitions then.
+    pub lossless: Option<LosslessConfig>,
 }
 
 /// The queue of a port.
@@ -48,6 +53,8 @@ pub struct LinkConfig {
     pub marker: Marker,
     /// The queue of the port.
     pub kind: PortKind,
+    /// One queue per priority instead, at switches with priorities.
+    pub priorities: Option<Box<PriorityConfig>>,
     /// A congestion point at the port, which must be a switch's.
     pub congestion_point: Option<CongestionPointConfig>,
     /// Changes of the rate, in order of time. The packet being sent at that instant, or beginning to be, ends at the old
@@ -58,6 +65,8 @@ pub struct LinkConfig {
     pub failures: Vec<Outage>,
     /// The number of links between the same nodes that stand before it, which the port's name has.
     pub earlier: u32,
+    /// Whether transmission times are cut to nanoseconds as in ns-3.
+    pub ns3_times: bool,
     /// Periods in which this direction is degraded, in order of time. A degraded port has departure events, also where its
     /// kind is fast.
     pub degradations: Vec<Degradation>,
@@ -72,10 +81,12 @@ impl LinkConfig {
             buffer: PortBuffer::Unlimited,
             marker: Marker::DropTail(DropTail),
             kind: PortKind::Fast,
+            priorities: None,
             congestion_point: None,
             schedule: Vec::new(),
             failures: Vec::new(),
             earlier: 0,
+            ns3_times: false,
             degradations: Vec::new(),
         }
     }
@@ -118,6 +129,7 @@ pub struct NetworkBuilder {
     wires: BTreeMap<PortIndex, Wire>,
     earlier: BTreeMap<PortIndex, u32>,
     convergence: Span,
+    order: Order,
 }
 
 impl NetworkBuilder {
@@ -135,6 +147,7 @@ impl NetworkBuilder {
             wires: BTreeMap::new(),
             earlier: BTreeMap::new(),
             convergence: Span::ZERO,
+            order: Order::default(),
         }
     }
 
@@ -146,6 +159,12 @@ impl NetworkBuilder {
     /// Sets the time from a failure or recovery of a link to the change of the routes.
     pub fn convergence(&mut self, convergence: Span) {
         self.convergence = convergence;
+    }
+
+    /// Events of one instant come in the order in which they were entered, as in ns-3. All times have to be whole
+    /// nanoseconds: those of links ([`LinkConfig::ns3_times`]), of queue pairs, and of applications.
+    pub fn order_as_entered(&mut self) {
+        self.order = Order::AsEntered;
     }
 
     /// Adds a host.
@@ -177,7 +196,11 @@ impl NetworkBuilder {
         let steady = config.is_steady();
         let gate = Gate::new(config.buffer, config.marker, rng);
         let mut port = Port::new(index, to, config.rate, config.delay, gate);
+        if config.ns3_times {
+            port = port.with_ns3_times();
+        }
         port = match config.kind {
+            _ if config.priorities.is_some() => port,
             PortKind::Dual(config) => {
                 self.check_lanes(from);
                 port.dual(config)
@@ -189,6 +212,12 @@ impl NetworkBuilder {
             PortKind::Fast if steady => port,
             PortKind::Fast | PortKind::General => port.general(),
         };
+        if let Some(priorities) = &config.priorities {
+            let index = u64::from(index.0);
+            let rng = substream(self.seed, Source::Port, index, Purpose::Marking);
+            assert!(steady, "the links of a port with priorities do not change");
+            port = port.with_priorities(priorities, rng);
+        }
         if !config.schedule.is_empty() {
             let schedule = RateSchedule::new(config.rate, config.schedule);
             self.schedules.insert(index, schedule);
@@ -200,8 +229,8 @@ impl NetworkBuilder {
             self.earlier.insert(index, config.earlier);
         }
         if !config.degradations.is_empty() {
-            let wire = Wire::new(self.seed, index, config.degradations);
-            self.wires.insert(index, wire);
+            let link = DegradedLink::new(self.seed, index.0, config.degradations);
+            self.wires.insert(index, Wire::new(link));
         }
         if let Node::Switch(switch) = from {
             port.observed = true;
@@ -251,8 +280,13 @@ impl NetworkBuilder {
             let rate = self.ports[port.index()].rate();
             Host::new(port, rate, *config, rng)
         });
+        let numbering = Numbering::of(&self.owners, self.switches.len());
         let network = Network {
             seed,
+            order: self.order,
+            turns: Turns::new(self.order),
+            numbers: numbering.numbers,
+            ports_of: numbering.ports_of,
             hosts: hosts.collect(),
             host_names: self.hosts.iter().map(|(name, _)| name.clone()).collect(),
             switch_names: self.switches.iter().map(|(name, _)| name.clone()).collect(),
@@ -261,6 +295,9 @@ impl NetworkBuilder {
                 .into_iter()
                 .map(|(_, config)| Switch {
                     memory: config.memory.map(SharedMemory::new),
+                    lossless: config
+                        .lossless
+                        .map(|config| Box::new(Lossless::new(&config))),
                 })
                 .collect(),
             ports: self.ports,
@@ -293,6 +330,28 @@ impl NetworkBuilder {
             .zip(names)
             .map(|(port, name)| port.ok_or_else(|| BuildError::NoLink(name.clone())))
             .collect()
+    }
+}
+
+/// The numbers of ports at their nodes.
+struct Numbering {
+    numbers: Vec<u32>,
+    ports_of: Vec<Vec<PortIndex>>,
+}
+
+impl Numbering {
+    fn of(owners: &[Node], switches: usize) -> Self {
+        let mut ports_of = vec![Vec::new(); switches];
+        let number = |(index, owner): (usize, &Node)| match owner {
+            Node::Host(_) => 0,
+            Node::Switch(switch) => {
+                let ports: &mut Vec<PortIndex> = &mut ports_of[switch.index()];
+                ports.push(PortIndex::from_index(index));
+                ports.len() as u32 - 1
+            }
+        };
+        let numbers = owners.iter().enumerate().map(number).collect();
+        Self { numbers, ports_of }
     }
 }
 

@@ -1,8 +1,8 @@
 //! Changes of links during a run: rates by schedule, routes after failures.
 
+use incastle_links::area;
 use incastle_units::Time;
 
-use super::rate_schedule::area;
 use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
 use crate::network::{Network, edges, enter};
 

@@ -8,10 +8,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use incastle_queueing::PortBuffer;
+use incastle_routing::Edge;
 use incastle_units::{Span, Time};
 
 use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
-use crate::network::{Edge, Port};
+use crate::network::Port;
 
 /// The source of the events at which links fail or recover, beyond that of any port.
 pub(crate) const FAILURES: u32 = u32::MAX;

@@ -11,7 +11,7 @@ use incastle_units::{Bytes, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{EndpointIndex, PortIndex};
-use crate::network::ReactionPointSettings;
+use crate::network::{QueuePairs, ReactionPointSettings};
 
 /// Interrupt coalescing: a host delivers contiguous arrivals of a flow in batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,6 +67,8 @@ pub(crate) struct Host {
     pub(crate) reaction_point: Option<ReactionPointSettings>,
     /// The next dequeue, if its event is entered; else never.
     pub(crate) dequeues_at: Time,
+    /// From its first queue pair on.
+    pub(crate) queue_pairs: Option<Box<QueuePairs>>,
 }
 
 impl Host {
@@ -88,6 +90,7 @@ impl Host {
             reaction_point: config.reaction_point,
             waiting: VecDeque::new(),
             dequeues_at: Time::NEVER,
+            queue_pairs: None,
         }
     }
 

@@ -7,42 +7,49 @@ mod failure;
 mod host;
 mod limiter;
 mod packet;
+mod path;
+mod pausing;
 mod port;
-mod rate_schedule;
-mod route;
+mod queue_pairs;
+mod shared_memory;
+mod turns;
 mod view;
 mod wire;
 
 pub use builder::{BuildError, LinkConfig, NetworkBuilder, PortKind, SwitchConfig};
 
+pub use incastle_links::{
+    Degradation, GilbertElliott, Jitter, JitterDistribution, Loss, RateChange, WireCounters,
+};
+pub use incastle_routing::Ecmp;
+
 pub use failure::Outage;
 pub use host::{Coalescing, HostConfig, JitterAppliesTo};
 pub use limiter::ReactionPointSettings;
-pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters};
-pub use rate_schedule::RateChange;
-pub use route::Ecmp;
-pub use wire::{Degradation, GilbertElliott, Jitter, JitterDistribution, Loss, WireCounters};
+pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters, PriorityConfig};
 
 pub(crate) use extras::Extras;
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
-pub(crate) use packet::{Body, Identity, InFlight, Marks, Packet, Pool};
+pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, PauseFrame, Pool};
 pub(crate) use port::{
     Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, Port, Sampler, Wakes,
 };
-pub(crate) use rate_schedule::RateSchedule;
-pub(crate) use route::{Edge, Routes, RoutesConfig, Unreachable};
-pub(crate) use wire::{Fate, Inserted, Wire};
+pub(crate) use queue_pairs::{QueuePairs, Round, Turn};
+pub(crate) use shared_memory::SharedMemory;
+pub(crate) use turns::Turns;
+pub(crate) use wire::{Inserted, Wire};
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BinaryHeap};
+use std::collections::BTreeMap;
 
-use incastle_queueing::{JudgedLate, SharedBuffer, Verdict};
+use incastle_links::RateSchedule;
+use incastle_queueing::{JudgedLate, Lossless, Verdict};
+use incastle_routing::Routes;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use crate::core::{
-    Digest, EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
+    Digest, EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, Order, PortIndex, SwitchIndex,
 };
 use crate::layout::Slot;
 use crate::probe::{Probe, QueueSeen, Transit};
@@ -50,52 +57,8 @@ use crate::probe::{Probe, QueueSeen, Transit};
 /// A switch.
 pub(crate) struct Switch {
     pub(crate) memory: Option<SharedMemory>,
-}
-
-/// The memory of a switch whose ports have fast queues: departed packets are released before each check of the
-/// memory. A heap holds one departure of each port that stores packets, never later than its next.
-pub(crate) struct SharedMemory {
-    buffer: SharedBuffer,
-    departures: BinaryHeap<Reverse<(Time, PortIndex)>>,
-}
-
-impl SharedMemory {
-    pub(crate) fn new(buffer: SharedBuffer) -> Self {
-        Self {
-            buffer,
-            departures: BinaryHeap::new(),
-        }
-    }
-
-    /// Releases the packets that have departed from any port by `now`.
-    fn release_departed<P: Probe>(
-        &mut self,
-        ports: &mut [Port],
-        now: Time,
-        pool: &Pool,
-        probe: &mut P,
-    ) {
-        while let Some(&Reverse((at, index))) = self.departures.peek()
-            && at <= now
-        {
-            self.departures.pop();
-            let port = &mut ports[index.index()];
-            port.listed = false;
-            self.list(port, now, pool, probe);
-        }
-    }
-
-    /// Releases the bytes that a port has freed and enters its next departure, if there is one.
-    fn list<P: Probe>(&mut self, port: &mut Port, now: Time, pool: &Pool, probe: &mut P) {
-        let freed = port.free(now, pool, probe);
-        self.buffer.release(freed.bytes);
-        if let Some(at) = freed.next_departure
-            && !port.listed
-        {
-            port.listed = true;
-            self.departures.push(Reverse((at, port.index)));
-        }
-    }
+    /// Of a switch with priorities.
+    pub(crate) lossless: Option<Box<Lossless>>,
 }
 
 /// The occupancy of a switch, or of one of its ports.
@@ -117,6 +80,8 @@ pub(crate) struct Judged {
 /// A network without flows.
 pub struct Network {
     pub(crate) seed: u64,
+    pub(crate) order: Order,
+    pub(crate) turns: Turns,
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,
     pub(crate) ports: Vec<Port>,
@@ -134,6 +99,10 @@ pub struct Network {
     pub(crate) switch_names: Vec<String>,
     /// By port: whether its packets are captured; empty without captures.
     pub(crate) captured: Vec<bool>,
+    /// By port: its number at its node.
+    pub(crate) numbers: Vec<u32>,
+    /// By switch: its ports, by their numbers there.
+    pub(crate) ports_of: Vec<Vec<PortIndex>>,
     /// The packets in ports and on links.
     pub(crate) pool: Pool,
     pub(crate) extras: Extras,
@@ -191,14 +160,14 @@ impl Network {
     /// The packets that a port's link has lost on the wire.
     pub fn wire_counters(&self, port: PortIndex) -> WireCounters {
         let wire = self.wires.get(&port);
-        wire.map(Wire::counters).unwrap_or_default()
+        wire.map(|wire| wire.link.counters()).unwrap_or_default()
     }
 
     /// The time of a packet from a port to the next hop without queueing, as the link is at `now`.
     pub(crate) fn transit(&self, port: PortIndex, packet: &Packet, now: Time) -> Transit {
         let mut transit = self.ports[port.index()].transit(packet);
         if let Some(wire) = self.wires.get(&port) {
-            transit.propagation += wire.extra_delay(now);
+            transit.propagation += wire.link.extra_delay(now);
         }
         transit
     }
@@ -298,6 +267,48 @@ impl Network {
         }
     }
 
+    /// The queue pairs of a host that has some.
+    pub(crate) fn nic(&mut self, host: HostIndex) -> &mut QueuePairs {
+        let queue_pairs = self.hosts[host.index()].queue_pairs.as_deref_mut();
+        queue_pairs.expect("the host has queue pairs")
+    }
+
+    /// Control packets of queue pairs that wait at their hosts.
+    pub(crate) fn control_at_hosts(&self) -> impl Iterator<Item = &Packet> {
+        let nics = self
+            .hosts
+            .iter()
+            .filter_map(|host| host.queue_pairs.as_deref());
+        let slots = nics.flat_map(|nic| &nic.control);
+        slots.map(|slot| &self.pool.at(*slot).packet)
+    }
+
+    /// The next control packet of a host's queue pairs, unless its priority is paused.
+    pub(crate) fn next_control(&mut self, host: HostIndex) -> Option<Slot> {
+        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut()?;
+        let first = *nic.control.front()?;
+        let priority = self.pool.at(first).packet.priority();
+        (!nic.paused.contains(priority)).then(|| nic.control.pop_front())?
+    }
+
+    /// Whether NICs wake up as in HPCC's ns-3.
+    pub(crate) fn is_ns3(&self) -> bool {
+        self.order == Order::AsEntered
+    }
+
+    /// When the line of a NIC is free.
+    pub(crate) fn line_free_at(&self, host: HostIndex) -> Time {
+        let port = self.hosts[host.index()].port;
+        let busy = self.ports[port.index()].busy_until();
+        busy.expect("the NIC of a queue pair has no capacity")
+    }
+
+    /// Enters an instant at which the NIC of a host looks for packets of its queue pairs.
+    pub(crate) fn enter_line_free(&mut self, host: HostIndex, at: Time, events: &mut EventQueue) {
+        let at = self.turns.next(at);
+        events.push(Event::new(at, Kind::Dequeue, host.0));
+    }
+
     /// The NIC's line has another rate: an entered dequeue moves.
     pub(crate) fn move_dequeue(&mut self, index: HostIndex, now: Time, events: &mut EventQueue) {
         let at = self.nic_busy(index, now);
@@ -358,7 +369,10 @@ impl Network {
         let at = host.port;
         let port = &mut self.ports[at.index()];
         if port.is_unwatched() {
-            if let Some(arrival) = port.send(offer, &mut self.pool) {
+            let late = self
+                .turns
+                .late(|| port.would_arrive(offer.ready, packet.size));
+            if let Some(arrival) = port.send_late(offer, late, &mut self.pool) {
                 events.push(Event::new(arrival, Kind::Arrival, at.0));
             }
             return None;
@@ -401,6 +415,7 @@ impl Network {
     ) -> Verdict {
         let Offered { verdict, wakes } = self.take_in(at, offer, probe);
         enter(events, at, wakes);
+        self.send_pauses(at, offer.now, events, probe);
         verdict
     }
 
@@ -412,11 +427,14 @@ impl Network {
         offer: Offer,
         probe: &mut P,
     ) -> Offered {
-        let pool = &mut self.pool;
         let memory = match self.owners[at.index()] {
+            Node::Switch(switch) if self.switches[switch.index()].lossless.is_some() => {
+                return self.take_in_by_priority(switch, at, offer, probe);
+            }
             Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
             Node::Host(_) => None,
         };
+        let pool = &mut self.pool;
         match memory {
             None => self.ports[at.index()].offer(offer, None, pool, probe),
             Some(memory) => {
@@ -453,12 +471,13 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> Option<Departed> {
-        let sent = self.ports[at.index()].depart(now, probe)?;
+        let mut sent = self.ports[at.index()].depart(now, probe)?;
         if self.captured.get(at.index()) == Some(&true) {
             probe.sent(at, now, sent.packet.sent(&self.extras));
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
             self.release(switch, sent.packet.size());
+            self.end_by_priority(switch, at, now, &mut sent);
         }
         let (port, pool) = (&mut self.ports[at.index()], &mut self.pool);
         Some(match self.wires.get_mut(&at) {

@@ -3,14 +3,15 @@
 //!
 //! Segments are matched first and everything else out of line: a jump table costs every packet more.
 
-use incastle_queueing::Queued;
+use incastle_queueing::{Priority, Queued};
+use incastle_routing::{Destination, Hop};
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::Segment;
 use incastle_transport::udt::wire::DataHeader;
 use incastle_units::{Bytes, Ecn, Time};
 
-use crate::core::{EndpointIndex, HostIndex};
-use crate::layout::{self, Hop, Linked, Slot};
+use crate::core::{EndpointIndex, HostIndex, PortIndex};
+use crate::layout::{self, Linked, Slot};
 use crate::network::Extras;
 
 /// The content of a packet.
@@ -40,6 +41,26 @@ pub(crate) enum Body {
     Cnm {
         psi: u8,
     },
+    /// A packet of a queue pair.
+    Rdma {
+        packet: incastle_rdma::Packet,
+        /// The place of its telemetry in the arena, or [`NO_TELEMETRY`]; in an ACK, that of the packet that it answers.
+        telemetry: u32,
+        ip_bytes: u16,
+    },
+    /// A pause frame (IEEE 802.1Qbb) for the node at the end of the link.
+    Pause(PauseFrame),
+}
+
+/// No place in the arena.
+pub(crate) const NO_TELEMETRY: u32 = u32::MAX;
+
+/// The content of a pause frame: one priority of its class-enable vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PauseFrame {
+    pub(crate) priority: Priority,
+    /// Zero resumes.
+    pub(crate) quanta: u16,
 }
 
 /// The ECN field in the two lowest bits; above it the number of ports passed, which wraps: a hint for the next-hop
@@ -197,6 +218,15 @@ impl Packet {
         }
     }
 
+    /// Its destination, for a lookup of routes.
+    #[inline(always)]
+    pub(crate) const fn destination(&self) -> Destination {
+        Destination {
+            host: self.host,
+            hop: self.hop(),
+        }
+    }
+
     pub(crate) fn size(&self) -> Bytes {
         Bytes::new(u64::from(self.size))
     }
@@ -216,7 +246,40 @@ impl Packet {
             Body::Segment { segment, .. } => segment.payload,
             Body::Datagram(datagram) => datagram.payload as u16,
             Body::UdtData { header, .. } => header.length,
-            Body::UdtControl { .. } | Body::Cnm { .. } => 0,
+            Body::Rdma { packet, .. } => packet.payload,
+            Body::UdtControl { .. } | Body::Cnm { .. } | Body::Pause(_) => 0,
+        }
+    }
+
+    /// The port of a switch with priorities by which the packet came in. There it has left its slot, and needs no
+    /// neighbor.
+    pub(crate) const fn ingress(&self) -> PortIndex {
+        PortIndex(self.behind.number())
+    }
+
+    /// Sets that port.
+    pub(crate) const fn set_ingress(&mut self, port: PortIndex) {
+        self.behind = Slot::of_number(port.0);
+    }
+
+    /// Whether it is a pause frame.
+    #[inline(always)]
+    pub(crate) fn is_pause(&self) -> bool {
+        matches!(&self.body, Body::Pause(_))
+    }
+
+    /// Its priority: its traffic class.
+    pub(crate) fn priority(&self) -> Priority {
+        Priority::new(self.class).expect("a traffic class has three bits")
+    }
+
+    /// The place of the telemetry that it gathers.
+    pub(crate) fn telemetry(&self) -> Option<u32> {
+        match &self.body {
+            Body::Rdma {
+                packet, telemetry, ..
+            } if packet.is_data() && *telemetry != NO_TELEMETRY => Some(*telemetry),
+            _ => None,
         }
     }
 
@@ -225,11 +288,18 @@ impl Packet {
         matches!(&self.body, Body::Cnm { .. })
     }
 
+    /// Whether it belongs to no transport: a congestion notification or a pause frame.
+    #[inline(always)]
+    pub(crate) fn is_of_network(&self) -> bool {
+        matches!(&self.body, Body::Cnm { .. } | Body::Pause(_))
+    }
+
     /// Whether part of it is in the arena.
     #[inline]
     pub(crate) fn has_extra(&self) -> bool {
         match &self.body {
             Body::Segment { segment, .. } => segment.sacks > 0,
+            Body::Rdma { telemetry, .. } => *telemetry != NO_TELEMETRY,
             other => matches!(other, Body::UdtControl { .. }),
         }
     }
@@ -243,6 +313,7 @@ impl Packet {
             Body::UdtControl { place, .. } => {
                 extras.controls.take(*place);
             }
+            Body::Rdma { telemetry, .. } => extras.free_telemetry(*telemetry),
             _ => {}
         }
     }
@@ -255,6 +326,9 @@ impl Packet {
             }
             Body::UdtControl { place, .. } => {
                 *place = to.controls.store(from.controls.get(*place));
+            }
+            Body::Rdma { telemetry, .. } if *telemetry != NO_TELEMETRY => {
+                *telemetry = to.telemetry.store(from.telemetry.get(*telemetry));
             }
             _ => {}
         }
@@ -298,6 +372,15 @@ impl Packet {
                 (1 << 26, first << 32 | second)
             }
             Body::Cnm { psi } => (1 << 59, u64::from(*psi)),
+            Body::Rdma { packet, .. } => {
+                let bits = u64::from(packet.opcode.bth()) | u64::from(packet.echo) << 7;
+                let numbers = u64::from(packet.psn) << 32 | u64::from(packet.msn) << 8;
+                (bits << 24, numbers ^ u64::from(packet.length))
+            }
+            Body::Pause(PauseFrame { priority, quanta }) => {
+                let body = u64::from(priority.number()) << 16 | u64::from(*quanta);
+                (1 << 58, body)
+            }
         };
         let head = head ^ bits;
         Identity { head, body }

@@ -2,10 +2,11 @@
 //!
 //! Leaves out: frames, which incastle-capture builds from a [`SentPacket`].
 
+use incastle_rdma::Opcode;
 use incastle_transport::tcp::{Flags, Segment};
 use incastle_transport::udt::wire::Control;
 
-use crate::network::{Body, Extras, Identity, Packet};
+use crate::network::{Body, Extras, Identity, Packet, PauseFrame};
 use crate::probe::{Content, Lost, Number, SentContent, SentPacket, Tag};
 
 /// The bits of the ECN field in `Packet::identity`.
@@ -23,7 +24,8 @@ impl Packet {
             Body::Datagram(datagram) => (datagram.seq, 1, datagram.sent_at),
             Body::UdtData { header, sent_at } => (u64::from(header.sequence.word()), 1, *sent_at),
             Body::UdtControl { sent_at, .. } => (0, 0, *sent_at),
-            Body::Cnm { .. } => return None,
+            Body::Rdma { packet, .. } => (u64::from(packet.psn), 1, packet.timestamp),
+            Body::Cnm { .. } | Body::Pause(_) => return None,
         };
         let from = self.to.peer();
         Some(Lost {
@@ -42,7 +44,8 @@ impl Packet {
             Body::Segment { segment, .. } => segment.timestamp,
             Body::Datagram(datagram) => datagram.sent_at,
             Body::UdtData { sent_at, .. } | Body::UdtControl { sent_at, .. } => *sent_at,
-            Body::Cnm { .. } => return None,
+            Body::Rdma { packet, .. } => packet.timestamp,
+            Body::Cnm { .. } | Body::Pause(_) => return None,
         };
         // An ACK and the data behind it have the same numbers; size and flags differ.
         let Identity { head, body } = self.identity();
@@ -69,7 +72,8 @@ impl Packet {
             Body::UdtControl { place, .. } => {
                 of_control(&extras.controls.at(*place).header.control)
             }
-            Body::Cnm { .. } => unreachable!("an endpoint sends no notification"),
+            Body::Rdma { packet, .. } => of_rdma(packet),
+            Body::Cnm { .. } | Body::Pause(_) => unreachable!("an endpoint sends neither"),
         }
     }
 
@@ -87,7 +91,11 @@ impl Packet {
                 let control = Box::new(*extras.controls.at(*place));
                 SentContent::UdtControl(control, *sent_at)
             }
+            Body::Rdma {
+                packet, telemetry, ..
+            } => SentContent::Rdma(*packet, extras.hops(*telemetry).into()),
             Body::Cnm { psi } => SentContent::Notification(*psi),
+            Body::Pause(PauseFrame { priority, quanta }) => SentContent::Pause(*priority, *quanta),
         };
         SentPacket {
             to: self.to,
@@ -112,6 +120,25 @@ fn of_segment(segment: &Segment) -> Content {
         seq: Some(Number::Tcp(segment.seq)),
         ack: has(Flags::ACK).then_some(Number::Tcp(segment.ack)),
         payload: segment.payload,
+    }
+}
+
+fn of_rdma(packet: &incastle_rdma::Packet) -> Content {
+    let (kind, answers) = match packet.opcode {
+        Opcode::Send(_) => ("send", false),
+        Opcode::Write(_) => ("write", false),
+        Opcode::ReadRequest => ("read-request", false),
+        Opcode::ReadResponse(_) => ("read-response", false),
+        Opcode::Ack => ("ack", true),
+        Opcode::Nak => ("nak", true),
+        Opcode::Cnp => ("cnp", false),
+    };
+    let number = Number::Rdma(packet.psn);
+    Content {
+        kind,
+        seq: (!answers && packet.opcode != Opcode::Cnp).then_some(number),
+        ack: answers.then_some(number),
+        payload: packet.payload,
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! Leaves out: its sender (see the record of the flow), and frames, which incastle-capture builds.
 
+use incastle_congestion::HopTelemetry;
+use incastle_queueing::Priority;
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::{SackBlock, Segment};
 use incastle_transport::udt::wire::{
@@ -35,8 +37,12 @@ pub enum SentContent {
     UdtData(DataHeader, Time),
     /// A control packet of UDT, likewise.
     UdtControl(Box<UdtControl>, Time),
+    /// A packet of a queue pair with the telemetry that it carries.
+    Rdma(incastle_rdma::Packet, Box<[HopTelemetry]>),
     /// A congestion notification (QCN) with its quantised feedback.
     Notification(u8),
+    /// A pause frame for one priority, with its quanta (IEEE 802.1Qbb).
+    Pause(Priority, u16),
 }
 
 /// A control packet of UDT with its loss list or handshake.

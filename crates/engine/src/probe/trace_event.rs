@@ -42,6 +42,8 @@ pub enum Number {
     Tcp(u32),
     /// UDT: 31 bits that wrap.
     Udt(u32),
+    /// RDMA: 24 bits that wrap.
+    Rdma(u32),
     /// Datagrams: their count.
     Datagram(u64),
 }

@@ -91,7 +91,7 @@ impl<P: Probe> AllPartitions<'_, P> {
     fn check_udt_bytes(&self, flow: FlowIndex, sender: Side, receiver: Side, inside: &Inside) {
         let connection = |side| match self.transport(flow, side)? {
             Transport::Udt(endpoint) => endpoint.connection(),
-            Transport::Tcp(_) | Transport::Datagram(_) => None,
+            Transport::Tcp(_) | Transport::Datagram(_) | Transport::Rdma(_) => None,
         };
         let (Some(from), Some(to)) = (connection(sender), connection(receiver)) else {
             return;
@@ -112,7 +112,7 @@ impl<P: Probe> AllPartitions<'_, P> {
     fn connection(&self, flow: FlowIndex, side: Side) -> Option<&tcp::Connection> {
         match self.transport(flow, side)? {
             Transport::Tcp(connection) => Some(connection),
-            Transport::Datagram(_) | Transport::Udt(_) => None,
+            Transport::Datagram(_) | Transport::Udt(_) | Transport::Rdma(_) => None,
         }
     }
 
@@ -159,8 +159,10 @@ impl<P: Probe> HostStack<P> {
     }
 
     fn packets_at_hosts(&self) -> impl Iterator<Item = &Packet> {
+        let network = &self.fabric.network;
         let flows = (0..self.flows.count()).map(FlowIndex::from_index);
-        flows.flat_map(|flow| self.flows.at_hosts(flow, &self.fabric.network.pool))
+        let of_flows = flows.flat_map(|flow| self.flows.at_hosts(flow, &network.pool));
+        of_flows.chain(network.control_at_hosts())
     }
 }
 

@@ -186,7 +186,7 @@ fn prefetch_next<P: Probe>(fabric: &Fabric<P>) {
     if let Some(first) = port(1).and_then(|port| pool.get(port.first())) {
         // For a packet that has reached its host, the last port of all.
         let last = ports.len().wrapping_sub(1);
-        let out = routes.guess(&first.packet).index().min(last);
+        let out = routes.guess(first.packet.hop()).index().min(last);
         if let Some(port) = ports.get(out) {
             port.prefetch();
             let out = PortIndex::from_index(out);
@@ -213,7 +213,7 @@ fn prefetch_out<P: Probe>(fabric: &mut Fabric<P>, flows: &Flows, subject: Subjec
     };
     let out = match port.to {
         Node::Switch(switch) => {
-            port.cached_next_hop = routes.without_draw(switch, &flight.packet);
+            port.cached_next_hop = routes.without_draw(switch, flight.packet.destination());
             port.cached_next_hop.index()
         }
         Node::Host(host) => {
@@ -271,7 +271,7 @@ impl Network {
     fn prefetch_next_hops(&self, subject: Subject, flows: &Flows) {
         if let Some(port) = self.ports.get(subject.port()) {
             if let Some(flight) = self.pool.get(port.first()) {
-                self.routes.prefetch(&flight.packet);
+                self.routes.prefetch(flight.packet.to);
             }
         } else if let Some(host) = self.hosts.get(subject.host())
             && let Some(waiting) = host.waiting.front()

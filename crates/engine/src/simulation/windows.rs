@@ -17,6 +17,11 @@ impl<P: Probe> Simulation<P> {
             "a new simulation becomes one of the partitions"
         );
         let fabric = &mut self.stack.fabric;
+        let mut switches = fabric.network.switches.iter();
+        assert!(
+            switches.all(|switch| switch.lossless.is_none()),
+            "switches with priorities are simulated in one partition"
+        );
         for port in fabric.network.ports() {
             let from = partitioning.of(fabric.network.owner(port));
             if from == partition && partitioning.is_cut(&fabric.network, port) {

@@ -85,7 +85,13 @@ impl Fabric {
         let switch = |builder: &mut NetworkBuilder, name: String| {
             let memory = |bytes| SharedBuffer::new(Bytes::new(bytes), 1.0);
             let memory = self.memory.map(memory);
-            Node::Switch(builder.switch(name, SwitchConfig { memory }))
+            Node::Switch(builder.switch(
+                name,
+                SwitchConfig {
+                    memory,
+                    ..SwitchConfig::default()
+                },
+            ))
         };
         let leaves = [0, 1].map(|leaf| switch(&mut builder, format!("leaf:{leaf}")));
         for host in 0..4 {

@@ -321,7 +321,13 @@ fn a_fair_port_bears_a_rate_that_changes() {
 fn build_fair_with(memory: Option<SharedBuffer>, queue: &QueueConfig, at_host: bool) {
     let rate = Rate::from_bits_per_second(1_000_000_000);
     let mut builder = NetworkBuilder::new(1);
-    let switch = Node::Switch(builder.switch("switch", SwitchConfig { memory }));
+    let switch = Node::Switch(builder.switch(
+        "switch",
+        SwitchConfig {
+            memory,
+            ..SwitchConfig::default()
+        },
+    ));
     let host = Node::Host(builder.host("host", HostConfig::default()));
     let fair = LinkConfig {
         kind: fair(1_500, FairDrop::Longest),

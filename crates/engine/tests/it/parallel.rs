@@ -78,7 +78,13 @@ impl Net {
             .map(|index| {
                 let memory = SharedBuffer::new(Bytes::new(self.limit * 4_000), 1.0);
                 let memory = (self.shared && index % 2 == 0).then_some(memory);
-                Node::Switch(builder.switch(format!("s{index}"), SwitchConfig { memory }))
+                Node::Switch(builder.switch(
+                    format!("s{index}"),
+                    SwitchConfig {
+                        memory,
+                        ..SwitchConfig::default()
+                    },
+                ))
             })
             .collect();
         let host = HostConfig {

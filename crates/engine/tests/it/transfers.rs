@@ -77,7 +77,13 @@ impl Net {
         // A port may hold half of what is free: a third of the memory where it is alone.
         let capacity = Bytes::new(self.buffer * 3 * 1_500);
         let memory = self.shared.then(|| SharedBuffer::new(capacity, 0.5));
-        Node::Switch(builder.switch(name, SwitchConfig { memory }))
+        Node::Switch(builder.switch(
+            name,
+            SwitchConfig {
+                memory,
+                ..SwitchConfig::default()
+            },
+        ))
     }
 
     fn port(&self, kind: PortKind, speed: u64) -> LinkConfig {

@@ -76,7 +76,10 @@ pub fn memory(switch: &Switch) -> SwitchConfig {
         BufferConfig::PerPort(_) => None,
         BufferConfig::Shared(shared) => Some(SharedBuffer::new(shared.capacity, shared.alpha)),
     };
-    SwitchConfig { memory }
+    SwitchConfig {
+        memory,
+        ..SwitchConfig::default()
+    }
 }
 
 /// A host.

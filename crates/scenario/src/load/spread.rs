@@ -1,7 +1,7 @@
 //! Spreads demand between hosts over the links of a network, on average.
 //!
 //! Each switch divides the traffic to a host evenly among its ports that lead one hop closer, as the
-//! engine's routes do (`engine/src/network/route.rs`). Loads of links are sums over all pairs, because
+//! engine's routes do (incastle-routing). Loads of links are sums over all pairs, because
 //! expectations add up. Leaves out: links that are down at the beginning and come up later, failures
 //! after it, and the effect of chance on few flows (the hash of ECMP spreads them unevenly).
 

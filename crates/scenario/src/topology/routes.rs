@@ -1,5 +1,5 @@
 //! The links and the ports of switches on which a group's data may travel. They are those on all shortest
-//! paths from a sender to a receiver, among which the engine chooses (its `route.rs`).
+//! paths from a sender to a receiver, among which incastle-routing chooses.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;

@@ -1,4 +1,5 @@
 //! The public interface of the units.
 
 mod serializer;
+mod streams;
 mod text;

@@ -1,11 +1,12 @@
 //! A port whose link is degraded: it has departure events, and the fate of each packet is drawn when it has left.
 
+use incastle_links::Fate;
 use incastle_units::Time;
 
 use super::Port;
 use super::exchange::{Departed, Onward, Sent, Wakes};
 use crate::layout::Slot;
-use crate::network::{Fate, InFlight, Inserted, Packet, Pool, Wire};
+use crate::network::{InFlight, Inserted, Packet, Pool, Wire};
 
 impl Port {
     /// A packet has left the port: it is on the wire now, or lost.
@@ -21,7 +22,7 @@ impl Port {
             arrival: None,
             departure: sent.next,
         };
-        let (at, overtakes) = match wire.fate(now, self.delay, sent.packet.size) {
+        let (at, overtakes) = match wire.link.fate(now, self.delay, sent.packet.size) {
             Fate::Arrives { at, overtakes } => (at, overtakes),
             Fate::Lost(cause) => {
                 self.gate.lose_on_wire(now, cause, &sent.packet);
@@ -53,7 +54,7 @@ impl Port {
 
     /// Puts a packet on the link, which left the port at the first instant and arrives at the second one.
     fn insert(&mut self, slot: Slot, at: [Time; 2], pool: &mut Pool, wire: &mut Wire) -> Inserted {
-        let inserted = wire.carry(&mut self.row, slot, at, pool);
+        let inserted = wire.order.insert(&mut self.row, slot, at, pool);
         if inserted.overtaken.is_some() {
             self.forget_next_hop();
         }
@@ -80,6 +81,6 @@ impl Port {
         wire: &mut Wire,
     ) -> Vec<Packet> {
         self.forget_next_hop();
-        wire.remove_left(&mut self.row, now, pool)
+        wire.order.remove_left(&mut self.row, now, pool)
     }
 }

@@ -138,6 +138,8 @@ pub(crate) struct Freed {
 pub(crate) struct Sent {
     pub(crate) packet: Packet,
     pub(crate) next: Option<Time>,
+    /// Its arrival, where that was decided when its sending began.
+    pub(crate) arrives: Option<Time>,
 }
 
 /// The packets that are lost with a link.

@@ -191,7 +191,11 @@ impl FairQueue {
         let packet = self.transmitter.finish(now)?;
         let next = self.next();
         let next = next.map(|next| self.transmitter.begin(now, next, line));
-        Some(Sent { packet, next })
+        Some(Sent {
+            packet,
+            next,
+            arrives: None,
+        })
     }
 
     /// `line` has another rate from now on. At a switch every packet that is being sent has begun.

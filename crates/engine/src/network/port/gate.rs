@@ -198,12 +198,18 @@ impl Gate {
         memory: Option<&mut SharedBuffer>,
     ) -> Verdict {
         let verdict = self.decide(queue, packet, memory);
-        self.enter(queue.now, verdict, packet);
+        self.note(queue.now, verdict, queue.backlog, packet);
+        verdict
+    }
+
+    /// Counts a verdict.
+    #[inline(always)]
+    pub(super) fn note(&mut self, now: Time, verdict: Verdict, before: Backlog, packet: &Packet) {
+        self.enter(now, verdict, packet);
         if !matches!(verdict, Verdict::Drop(_)) {
-            let stored = queue.backlog.stored_bytes + u64::from(packet.size);
+            let stored = before.stored_bytes + u64::from(packet.size);
             self.max_stored = self.max_stored.max(stored);
         }
-        verdict
     }
 
     /// Whether the buffer alone has room for a packet.

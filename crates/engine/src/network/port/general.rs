@@ -73,7 +73,11 @@ impl GeneralQueue {
             self.waiting_bytes -= u64::from(packet.size);
             self.transmitter.begin(now.max(ready), packet, line)
         });
-        Some(Sent { packet, next })
+        Some(Sent {
+            packet,
+            next,
+            arrives: None,
+        })
     }
 
     /// `line` has another rate from now on: the forecast is renewed. Returns the departure of the packet being sent, if

@@ -13,6 +13,7 @@ mod fair;
 mod fast;
 mod gate;
 mod general;
+mod priority;
 mod sampler;
 mod scheduled;
 
@@ -20,6 +21,7 @@ use std::mem::offset_of;
 
 use incastle_queueing::{DualPi2Config, DualQueue, JudgedLate, SharedBuffer, Verdict};
 use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{Node, PortIndex};
 use crate::layout::{Row, Slot};
@@ -33,11 +35,13 @@ pub use fair::{ClassifyBy, FairConfig, FairDrop};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 use gate::QueueView;
+pub use priority::PriorityConfig;
 pub(crate) use sampler::Sampler;
 
 use fair::FairQueue;
 use fast::FastQueue;
 use general::GeneralQueue;
+use priority::PriorityLanes;
 use scheduled::ScheduledQueue;
 
 /// A port, four cache lines: an arrival over its link reads the first one, a packet that passes the gate the first
@@ -107,6 +111,13 @@ impl Port {
         }
     }
 
+    /// The same port with transmission times as in ns-3.
+    pub(crate) fn with_ns3_times(mut self) -> Self {
+        *self.line = Serializer::ns3(self.line.rate());
+        self.pace = pace(&self.line);
+        self
+    }
+
     /// The same port with explicit departures.
     pub(crate) fn general(mut self) -> Self {
         self.set_queue(ScheduledQueue::General(GeneralQueue::default()));
@@ -122,6 +133,17 @@ impl Port {
     /// The same port with the two queues of DualPI2.
     pub(crate) fn dual(mut self, config: DualPi2Config) -> Self {
         self.set_queue(ScheduledQueue::Dual(DualQueue::new(config)));
+        self
+    }
+
+    /// The same port with a queue for each priority.
+    pub(crate) fn with_priorities(
+        mut self,
+        config: &PriorityConfig,
+        rng: Xoshiro256PlusPlus,
+    ) -> Self {
+        let lanes = PriorityLanes::new(config, rng);
+        self.set_queue(ScheduledQueue::Priority(Box::new(lanes)));
         self
     }
 
@@ -179,7 +201,7 @@ impl Port {
         if rate == self.line.rate() {
             return Wakes::default();
         }
-        *self.line = Serializer::new(rate);
+        *self.line = self.line.at_rate(rate);
         self.pace = pace(&self.line);
         let Some(queue) = &mut self.scheduled else {
             unreachable!("a port with a schedule has departure events")
@@ -202,17 +224,29 @@ impl Port {
 
     /// The fast path of NICs; returns the packet's arrival if it is the first on the link.
     #[inline(always)]
-    pub(crate) fn send(
+    pub(crate) fn send(&mut self, offer: Offer, pool: &mut Pool) -> Option<Time> {
+        self.send_late(offer, Span::ZERO, pool)
+    }
+
+    /// As [`Self::send`], for a packet whose arrival has a turn (`network::turns`).
+    #[inline(always)]
+    pub(crate) fn send_late(
         &mut self,
         Offer { now, ready, slot }: Offer,
+        late: Span,
         pool: &mut Pool,
     ) -> Option<Time> {
         assert!(self.unwatched, "only an unwatched queue has a fast path");
         let packet = &pool.at(slot).packet;
         self.gate.pass(now, packet);
         let span = self.span(packet.size);
-        let arrives = self.fast.occupy(ready, span) + self.delay;
+        let arrives = self.fast.occupy(ready, span) + self.delay + late;
         self.row.push(slot, arrives, pool).then_some(arrives)
+    }
+
+    /// The arrival of a packet that a NIC would send.
+    pub(crate) fn would_arrive(&mut self, ready: Time, size: u16) -> Time {
+        self.fast.busy_until().max(ready) + self.span(size) + self.delay
     }
 
     /// The fast path into a fast queue, for a packet that certainly passes the gate.
@@ -307,7 +341,7 @@ impl Port {
     /// The time of a packet from here to the next hop without queueing.
     pub(crate) fn transit(&self, packet: &Packet) -> Transit {
         Transit {
-            serialisation: self.line.rate().span_of(packet.size()),
+            serialisation: self.line.clone().span(packet.size()),
             propagation: self.delay,
         }
     }
@@ -398,7 +432,10 @@ impl Port {
         self.fast.advance_last(now);
         let first = self.row.pop(pool);
         let first = first.expect("an arrival event has a packet on its link");
-        assert!(first.arrives == now, "a packet arrives at its event");
+        assert!(
+            first.arrives == now || first.arrives.whole_ns() == now,
+            "a packet arrives at its event"
+        );
         self.delivered += 1;
         Arrived {
             slot: first.slot,
@@ -423,7 +460,7 @@ impl Port {
     /// A packet that has left the port is on the link now.
     #[inline(always)]
     pub(crate) fn carry(&mut self, sent: &Sent, now: Time, pool: &mut Pool) -> Departed {
-        let arrives = now + self.delay;
+        let arrives = sent.arrives.unwrap_or(now + self.delay);
         let slot = pool.put(sent.packet);
         let first = self.row.push(slot, arrives, pool);
         Departed {
@@ -545,6 +582,6 @@ fn pace(line: &Serializer) -> u32 {
 fn fair(queue: &mut Option<Box<ScheduledQueue>>) -> Option<&mut FairQueue> {
     match queue.as_deref_mut()? {
         ScheduledQueue::Fair(queue) => Some(queue),
-        ScheduledQueue::General(_) | ScheduledQueue::Dual(_) => None,
+        ScheduledQueue::General(_) | ScheduledQueue::Dual(_) | ScheduledQueue::Priority(_) => None,
     }
 }

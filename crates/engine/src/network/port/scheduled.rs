@@ -9,6 +9,7 @@ use super::Backlog;
 use super::exchange::Sent;
 use super::fair::FairQueue;
 use super::general::GeneralQueue;
+use super::priority::PriorityLanes;
 use crate::network::Packet;
 
 /// The queue.
@@ -16,6 +17,7 @@ pub(super) enum ScheduledQueue {
     General(GeneralQueue),
     Fair(FairQueue),
     Dual(DualQueue<Packet>),
+    Priority(Box<PriorityLanes>),
 }
 
 impl ScheduledQueue {
@@ -23,7 +25,7 @@ impl ScheduledQueue {
     pub(super) fn busy_until(&self) -> Option<Time> {
         match self {
             Self::General(queue) => Some(queue.busy_until()),
-            Self::Fair(_) | Self::Dual(_) => None,
+            Self::Fair(_) | Self::Dual(_) | Self::Priority(_) => None,
         }
     }
 
@@ -33,6 +35,7 @@ impl ScheduledQueue {
             Self::General(queue) => queue.idle_since(),
             Self::Fair(queue) => queue.idle_since(),
             Self::Dual(queue) => queue.idle_since(),
+            Self::Priority(lanes) => lanes.idle_since(),
         }
     }
 
@@ -41,6 +44,7 @@ impl ScheduledQueue {
             Self::General(queue) => queue.backlog(),
             Self::Fair(queue) => queue.backlog(),
             Self::Dual(queue) => Backlog::of_dual(queue),
+            Self::Priority(lanes) => lanes.backlog(),
         }
     }
 
@@ -50,6 +54,7 @@ impl ScheduledQueue {
             Self::General(queue) => queue.backlog(),
             Self::Fair(queue) => queue.in_front_of(packet),
             Self::Dual(queue) => Backlog::of_dual(queue),
+            Self::Priority(lanes) => lanes.backlog(),
         }
     }
 
@@ -64,6 +69,7 @@ impl ScheduledQueue {
             Self::General(queue) => queue.push(ready, packet, line),
             Self::Fair(queue) => queue.push(ready, packet, line),
             Self::Dual(queue) => queue.push(ready, packet, line),
+            Self::Priority(lanes) => lanes.push(ready, packet, line),
         }
     }
 
@@ -74,15 +80,20 @@ impl ScheduledQueue {
             Self::Fair(queue) => queue.depart(now, line),
             Self::Dual(queue) => {
                 let (packet, next) = queue.depart(now, line)?;
-                Some(Sent { packet, next })
+                Some(Sent {
+                    packet,
+                    next,
+                    arrives: None,
+                })
             }
+            Self::Priority(lanes) => lanes.depart(now, line),
         }
     }
 
     /// Takes the next packet that was judged when it was taken out of its queue.
     pub(super) fn take_judged(&mut self) -> Option<JudgedLate<Packet>> {
         match self {
-            Self::General(_) | Self::Fair(_) => None,
+            Self::General(_) | Self::Fair(_) | Self::Priority(_) => None,
             Self::Dual(queue) => queue.take_judged(),
         }
     }
@@ -98,6 +109,7 @@ impl ScheduledQueue {
             Self::General(queue) => queue.change_rate(now, line),
             Self::Fair(queue) => queue.change_rate(now, line),
             Self::Dual(queue) => queue.change_rate(now, line),
+            Self::Priority(lanes) => lanes.change_rate(now, line),
         }
     }
 
@@ -107,6 +119,7 @@ impl ScheduledQueue {
             Self::General(queue) => queue.cut(now),
             Self::Fair(queue) => queue.cut(now),
             Self::Dual(queue) => queue.cut(now),
+            Self::Priority(lanes) => lanes.cut(now),
         }
     }
 
@@ -116,6 +129,7 @@ impl ScheduledQueue {
             Self::General(queue) => Box::new(queue.stored()),
             Self::Fair(queue) => Box::new(queue.stored()),
             Self::Dual(queue) => Box::new(queue.stored()),
+            Self::Priority(lanes) => Box::new(lanes.stored()),
         }
     }
 }

@@ -1,10 +1,11 @@
 //! Links that fail and recover or lose packets at random, and the packets that they lose.
 
 use incastle_queueing::{DropCause, Verdict};
+use incastle_routing::Routes;
 
 use super::Fabric;
 use crate::core::{Event, Kind, Node, PortIndex};
-use crate::network::{Change, FAILURES, Packet, Routes};
+use crate::network::{Change, FAILURES, Packet};
 use crate::probe::Probe;
 
 /// The verdict on a packet that is lost with its link.

@@ -59,6 +59,7 @@ impl<P: Probe> Fabric<P> {
     /// A network at rest at time zero.
     pub(super) fn new(network: Network, probe: P) -> Self {
         let mut clock = Clock::default();
+        clock.set_order(network.order);
         network.enter_changes(&mut clock.events);
         Self {
             network,
@@ -96,7 +97,10 @@ impl<P: Probe> Fabric<P> {
 
     /// A port with departure events has sent a packet.
     pub(super) fn depart(&mut self, at: PortIndex) {
-        let departed = self.network.depart(at, self.clock.now(), &mut self.probe);
+        let now = self.clock.now();
+        let departed = self.network.depart(at, now, &mut self.probe);
+        let (events, probe) = (&mut self.clock.events, &mut self.probe);
+        self.network.send_pauses(at, now, events, probe);
         let Some(Departed { onward, mut wakes }) = departed else {
             return;
         };
@@ -125,39 +129,52 @@ impl<P: Probe> Fabric<P> {
     #[inline(always)]
     pub(super) fn forward(
         &mut self,
+        from: PortIndex,
         switch: SwitchIndex,
         slot: Slot,
         cached_next_hop: PortIndex,
     ) -> Passage {
         let network = &mut self.network;
         let out = if cached_next_hop == PortIndex::NONE {
-            let packet = &network.pool.at(slot).packet;
-            network.routes.port(switch, packet, self.clock.now())
+            let to = network.pool.at(slot).packet.destination();
+            network.routes.port(switch, to, self.clock.now())
         } else {
             cached_next_hop
         };
         let Some(port) = network.ports.get_mut(out.index()) else {
-            let packet = network.pool.take(slot);
-            self.drop_unreachable(out, &packet);
+            self.leave_routes(from, out, slot);
             return Passage::Slow;
         };
         match port.pass(self.clock.now(), slot, &mut network.pool, &mut self.probe) {
             FastPath::First(at) => self.clock.events.push(Event::new(at, Kind::Arrival, out.0)),
             FastPath::Behind => {}
             FastPath::Closed => {
-                self.forward_slowly(out, slot);
+                self.forward_slowly(from, out, slot);
                 return Passage::Slow;
             }
         }
         Passage::Fast
     }
 
+    /// A packet goes no further: there is no path, or it is a pause frame for the switch that it has reached.
+    #[cold]
+    fn leave_routes(&mut self, from: PortIndex, out: PortIndex, slot: Slot) {
+        let packet = self.network.pool.take(slot);
+        let Body::Pause(frame) = packet.body else {
+            return self.drop_unreachable(out, &packet);
+        };
+        let now = self.clock.now();
+        let (events, probe) = (&mut self.clock.events, &mut self.probe);
+        self.network.paused_by(from, frame, now, events, probe);
+    }
+
     /// A switch forwards a packet by a port that has no fast path for it.
     #[inline(never)]
-    fn forward_slowly(&mut self, out: PortIndex, slot: Slot) {
+    fn forward_slowly(&mut self, from: PortIndex, out: PortIndex, slot: Slot) {
         let network = &mut self.network;
         if network.ports[out.index()].is_special() {
-            let packet = network.pool.take(slot);
+            let mut packet = network.pool.take(slot);
+            packet.set_ingress(Network::reverse(from));
             return self.enter_special(out, &packet);
         }
         let now = self.clock.now();
@@ -223,6 +240,9 @@ impl<P: Probe> Fabric<P> {
     /// Counts the verdict of a port on a packet.
     #[inline(always)]
     fn judged(&mut self, verdict: Verdict, at: PortIndex, packet: &Packet) {
+        if packet.is_pause() {
+            return;
+        }
         if packet.is_cnm() {
             self.totals.cnms_dropped += u64::from(matches!(verdict, Verdict::Drop(_)));
             return;

@@ -57,7 +57,8 @@ impl<P: Probe> Fabric<P> {
 
     /// Sends a CNM on.
     fn forward_cnm(&mut self, switch: SwitchIndex, packet: &Packet) {
-        let out = self.network.routes.port(switch, packet, self.clock.now());
+        let (to, now) = (packet.destination(), self.clock.now());
+        let out = self.network.routes.port(switch, to, now);
         if self.network.ports.get(out.index()).is_some() {
             self.enter_special(out, packet);
         } else {

@@ -155,7 +155,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
             && deadline < endpoint.wake
         {
             endpoint.wake = deadline;
-            let at = deadline.max(self.now);
+            let at = self.network.turns.next(deadline.max(self.now));
             self.events.push(Event::new(at, Kind::Timer, self.index.0));
         }
         Left {

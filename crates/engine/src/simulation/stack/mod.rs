@@ -4,6 +4,7 @@ mod actions;
 mod coalescing;
 mod handling;
 mod limiting;
+mod queue_pairs;
 mod recorded;
 mod releases;
 
@@ -43,7 +44,7 @@ impl<P: Probe> HostStack<P> {
         } = self.fabric.arrive(at);
         match to {
             Node::Switch(switch) => {
-                if self.fabric.forward(switch, slot, cached_next_hop) == Passage::Slow {
+                if self.fabric.forward(at, switch, slot, cached_next_hop) == Passage::Slow {
                     self.settle_lost();
                 }
             }
@@ -58,7 +59,9 @@ impl<P: Probe> HostStack<P> {
         let packet = &network.pool.at(slot).packet;
         let payload = packet.payload();
         let to = packet.to;
-        if (payload == 0 && packet.is_cnm()) || network.hosts[host.index()].coalescing.is_some() {
+        if (payload == 0 && packet.is_of_network())
+            || network.hosts[host.index()].coalescing.is_some()
+        {
             return self.deliver_otherwise(host, slot);
         }
         let ip_bytes = ip_bytes(packet);
@@ -79,8 +82,10 @@ impl<P: Probe> HostStack<P> {
     #[inline(never)]
     fn deliver_otherwise(&mut self, host: HostIndex, slot: Slot) {
         let packet = self.fabric.network.pool.take(slot);
-        if let Body::Cnm { psi } = packet.body {
-            return self.notified(host, &packet, psi);
+        match packet.body {
+            Body::Cnm { psi } => return self.notified(host, &packet, psi),
+            Body::Pause(frame) => return self.paused(host, frame),
+            _ => {}
         }
         self.fabric
             .received(host, ip_bytes(&packet), packet.payload());
@@ -136,6 +141,12 @@ impl<P: Probe> HostStack<P> {
     /// A NIC dequeues the packet of the next endpoint that waits.
     pub(super) fn dequeue(&mut self, host: HostIndex) {
         let now = self.fabric.clock.now();
+        if self.fabric.network.hosts[host.index()]
+            .queue_pairs
+            .is_some()
+        {
+            self.serve_if_due(host);
+        }
         let Some(index) = self.fabric.network.next_waiting(host, now) else {
             return;
         };
@@ -169,6 +180,10 @@ impl<P: Probe> HostStack<P> {
                 let probe = &mut self.fabric.probe;
                 probe.timed_out(index.flow(), index.side(), now, &report);
             }
+        }
+        if self.fabric.network.is_ns3() {
+            // Timers of controls change rates there, and no NIC looks for packets.
+            return self.look_after(index);
         }
         self.pump(index);
     }

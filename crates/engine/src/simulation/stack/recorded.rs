@@ -33,7 +33,9 @@ impl<P: Probe> HostStack<P> {
         let Some(endpoint) = self.flows.get(index) else {
             return;
         };
-        if endpoint.is_limited() {
+        if endpoint.queue_pair().is_some() {
+            self.pump_queue_pair(index);
+        } else if endpoint.is_limited() {
             self.pump_limited(index);
         } else {
             if endpoint.staged.is_none() && !endpoint.transport.is_quiet(now) {

@@ -80,6 +80,7 @@ impl Star {
             "switch",
             SwitchConfig {
                 memory: self.memory,
+                ..SwitchConfig::default()
             },
         );
         let config = HostConfig {

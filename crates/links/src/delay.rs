@@ -31,7 +31,7 @@ pub enum JitterDistribution {
 
 impl Jitter {
     /// A draw.
-    pub(super) fn draw(&self, rng: &mut dyn Rng) -> Span {
+    pub(crate) fn draw(&self, rng: &mut dyn Rng) -> Span {
         self.mean.scale_lossy(self.distribution.draw(rng))
     }
 }
@@ -55,8 +55,9 @@ impl JitterDistribution {
 
 #[cfg(test)]
 mod tests {
+    use incastle_units::random::{Purpose, Source, substream};
+
     use super::*;
-    use crate::core::{Purpose, Source, substream};
 
     const DRAWS: usize = 400_000;
 

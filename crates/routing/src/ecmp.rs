@@ -8,10 +8,11 @@
 
 use std::collections::BTreeMap;
 
-use incastle_units::{Span, Time, random};
+use incastle_units::random::{self, Purpose, Source, substream};
+use incastle_units::{Digest, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::core::{Digest, EndpointIndex, PortIndex, Purpose, Source, SwitchIndex, substream};
+use crate::{EndpointIndex, PortIndex, SwitchIndex};
 
 /// The unit that takes one of several equal paths.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -31,7 +32,7 @@ pub enum Ecmp {
 
 /// Chooses among equal ports.
 #[derive(Debug)]
-pub(super) struct Chooser {
+pub(crate) struct Chooser {
     seed: u64,
     kind: Kind,
 }
@@ -51,7 +52,7 @@ enum Kind {
 }
 
 impl Chooser {
-    pub(super) fn new(ecmp: Ecmp, switches: usize, seed: u64) -> Self {
+    pub(crate) fn new(ecmp: Ecmp, switches: usize, seed: u64) -> Self {
         let draws = || {
             let draws = |switch| substream(seed, Source::Switch, switch, Purpose::Paths);
             (0..switches as u64).map(draws).collect()
@@ -69,7 +70,7 @@ impl Chooser {
 
     /// The result of `choose`, where that draws no random number; else beyond all ports.
     #[inline(always)]
-    pub(super) fn without_draw(
+    pub(crate) fn without_draw(
         &self,
         group: &[PortIndex],
         switch: SwitchIndex,
@@ -82,7 +83,7 @@ impl Chooser {
     }
 
     /// The port that a packet for an endpoint takes at a switch.
-    pub(super) fn choose(
+    pub(crate) fn choose(
         &mut self,
         group: &[PortIndex],
         switch: SwitchIndex,

@@ -4,33 +4,35 @@
 //! an entry for each switch and each *last* switch, one with hosts. `ecmp` chooses among equal ports. When links fail
 //! the routes are computed again. Leaves out: weights, routing protocols, the time of a lookup.
 
-mod ecmp;
-mod graph;
-mod path;
-mod table;
-
-pub use ecmp::Ecmp;
-pub(crate) use graph::Edge;
-
 use incastle_units::Time;
 
-use crate::core::{HostIndex, Node, PortIndex, SwitchIndex};
-use crate::layout::NextHopCache;
-use crate::network::Packet;
-use ecmp::Chooser;
-use graph::Graph;
-use table::{Entry, Table};
+use crate::ecmp::{Chooser, Ecmp};
+use crate::graph::{Edge, Graph};
+use crate::next_hop_cache::{Hop, NextHopCache};
+use crate::table::{Entry, Table};
+use crate::{EndpointIndex, HostIndex, Node, PortIndex, SwitchIndex};
 
 /// A switch that has no path to a host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Unreachable {
-    pub(crate) switch: SwitchIndex,
-    pub(crate) host: HostIndex,
+pub struct Unreachable {
+    /// The switch.
+    pub switch: SwitchIndex,
+    /// The host.
+    pub host: HostIndex,
+}
+
+/// The destination of a packet, as lookups need it.
+#[derive(Debug, Clone, Copy)]
+pub struct Destination {
+    /// The host; beyond all hosts for a pause frame.
+    pub host: HostIndex,
+    /// The endpoint at the host, and the place of the packet on the path there.
+    pub hop: Hop,
 }
 
 /// All routes of a network.
 #[derive(Debug)]
-pub(crate) struct Routes {
+pub struct Routes {
     /// By host.
     hosts: Vec<Attachment>,
     switches: usize,
@@ -43,11 +45,15 @@ pub(crate) struct Routes {
 
 /// The parameters of routes.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct RoutesConfig {
-    pub(crate) hosts: usize,
-    pub(crate) switches: usize,
-    pub(crate) ecmp: Ecmp,
-    pub(crate) seed: u64,
+pub struct RoutesConfig {
+    /// The number of hosts.
+    pub hosts: usize,
+    /// The number of switches.
+    pub switches: usize,
+    /// The unit that takes one of several equal paths.
+    pub ecmp: Ecmp,
+    /// The seed of the run.
+    pub seed: u64,
 }
 
 /// The attachment of a host: its last switch, the column of that switch in the table, the port to the host.
@@ -69,7 +75,7 @@ impl Attachment {
 
 impl Routes {
     /// Shortest paths over `edges`; hosts do not forward.
-    pub(crate) fn new(
+    pub fn new(
         RoutesConfig {
             hosts,
             switches,
@@ -117,14 +123,14 @@ impl Routes {
     }
 
     /// Shortest paths over other edges, between the same nodes. Where no path is left, the former one is kept.
-    pub(crate) fn reroute(&mut self, edges: &[Edge]) {
+    pub fn reroute(&mut self, edges: &[Edge]) {
         let graph = Graph::new(self.switches, edges);
         self.table = Table::new(&graph, &self.last, &self.table);
         self.next_hops.clear();
     }
 
     /// A switch without a path to a host, and that host, if there are such.
-    pub(crate) fn first_unreachable(&self) -> Option<Unreachable> {
+    pub fn first_unreachable(&self) -> Option<Unreachable> {
         let attached = self.hosts.iter().all(|host| host.column != u32::MAX);
         let missing = |switch: SwitchIndex| {
             let known = |column| self.table.entry(switch, column).is_reachable();
@@ -145,14 +151,15 @@ impl Routes {
             .find_map(missing)
     }
 
-    /// The port by which a switch forwards a packet; beyond all ports where no path is left.
+    /// The port by which a switch forwards a packet; beyond all ports where no path is left, and for a pause frame.
     #[inline(always)]
-    pub(crate) fn port(&mut self, switch: SwitchIndex, packet: &Packet, now: Time) -> PortIndex {
+    pub fn port(&mut self, switch: SwitchIndex, packet: Destination, now: Time) -> PortIndex {
         // The only switch has all hosts.
         if self.switches == 1 {
-            return self.hosts[packet.host.index()].port;
+            let host = self.hosts.get(packet.host.index());
+            return host.map_or(PortIndex::NONE, |host| host.port);
         }
-        match self.next_hops.port(switch, packet.hop()) {
+        match self.next_hops.port(switch, packet.hop) {
             Some(port) => port,
             None => self.find(switch, packet, Some(now)),
         }
@@ -160,34 +167,49 @@ impl Routes {
 
     /// The result of `port`, where that draws no random number; else beyond all ports.
     #[inline(always)]
-    pub(crate) fn without_draw(&mut self, switch: SwitchIndex, packet: &Packet) -> PortIndex {
-        match self.next_hops.port(switch, packet.hop()) {
+    pub fn without_draw(&mut self, switch: SwitchIndex, packet: Destination) -> PortIndex {
+        match self.next_hops.port(switch, packet.hop) {
             Some(port) => port,
             None => self.find(switch, packet, None),
         }
     }
 
-    /// Prefetches the cached next hops of a packet.
+    /// Prefetches the cached next hops of packets for an endpoint.
     #[inline(always)]
-    pub(crate) fn prefetch(&self, packet: &Packet) {
-        self.next_hops.prefetch(packet.to);
+    pub fn prefetch(&self, to: EndpointIndex) {
+        self.next_hops.prefetch(to);
     }
 
     /// A guess of the next result of `port` for a packet; beyond all ports without one.
     #[inline(always)]
-    pub(crate) fn guess(&self, packet: &Packet) -> PortIndex {
-        self.next_hops.guess(packet.hop())
+    pub fn guess(&self, hop: Hop) -> PortIndex {
+        self.next_hops.guess(hop)
+    }
+
+    /// The port by which a switch forwards packets for an endpoint at a host, with ECMP by flow.
+    pub fn of_flow(&self, switch: SwitchIndex, host: HostIndex, to: EndpointIndex) -> PortIndex {
+        let host = &self.hosts[host.index()];
+        if host.last == switch {
+            return host.port;
+        }
+        let entry = self.table.entry(switch, host.column);
+        let group = || self.table.group(entry).expect("every switch has a path");
+        let choose = || self.chooser.without_draw(group(), switch, to);
+        entry.port().unwrap_or_else(choose)
     }
 
     /// The former port of a route beyond all ports.
-    pub(crate) fn before(route: PortIndex) -> Option<PortIndex> {
+    pub fn before(route: PortIndex) -> Option<PortIndex> {
         Entry::of_route(route).before()
     }
 
     /// As `port`; without an instant, as `without_draw`.
     #[inline(never)]
-    fn find(&mut self, switch: SwitchIndex, packet: &Packet, now: Option<Time>) -> PortIndex {
-        let host = &self.hosts[packet.host.index()];
+    fn find(&mut self, switch: SwitchIndex, packet: Destination, now: Option<Time>) -> PortIndex {
+        // A pause frame is for no host.
+        let Some(host) = self.hosts.get(packet.host.index()) else {
+            return PortIndex::NONE;
+        };
         let entry = self.table.entry(switch, host.column);
         let port = if host.last == switch {
             host.port
@@ -195,13 +217,13 @@ impl Routes {
             port
         } else {
             match (self.table.group(entry), now) {
-                (Some(group), Some(now)) => self.chooser.choose(group, switch, packet.to, now),
-                (Some(group), None) => self.chooser.without_draw(group, switch, packet.to),
+                (Some(group), Some(now)) => self.chooser.choose(group, switch, packet.hop.to, now),
+                (Some(group), None) => self.chooser.without_draw(group, switch, packet.hop.to),
                 (None, Some(_)) => return entry.to_route(),
                 (None, None) => return PortIndex::NONE,
             }
         };
-        self.next_hops.note(switch, packet.hop(), port);
+        self.next_hops.note(switch, packet.hop, port);
         port
     }
 }
@@ -211,7 +233,6 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::core::EndpointIndex;
 
     /// Every switch has a host; the ports of links between switches come first, both directions of each.
     fn edges(links: &[(usize, usize)], switches: usize) -> Vec<Edge> {
@@ -258,15 +279,12 @@ mod tests {
                 // Endpoints whose records have one place, and others.
                 let to = EndpointIndex(end + turn * places);
                 let host = HostIndex((end + turn) % SWITCHES as u32);
-                let mut packet = Packet { to, host, ..Packet::EMPTY };
-                for _ in 0..passed {
-                    packet.marks.pass();
-                }
+                let packet = Destination { host, hop: Hop { to, passed } };
                 let switch = SwitchIndex::from_index(switch);
-                let expected = plain.port(switch, &packet, Time::ZERO);
-                prop_assert_eq!(routes.port(switch, &packet, Time::ZERO), expected);
-                let cached_next_hop = plain.without_draw(switch, &packet);
-                prop_assert_eq!(routes.without_draw(switch, &packet), cached_next_hop);
+                let expected = plain.port(switch, packet, Time::ZERO);
+                prop_assert_eq!(routes.port(switch, packet, Time::ZERO), expected);
+                let cached_next_hop = plain.without_draw(switch, packet);
+                prop_assert_eq!(routes.without_draw(switch, packet), cached_next_hop);
             }
         }
     }

@@ -1,13 +1,13 @@
 //! Links whose rate changes at given instants.
 //!
 //! A change takes effect between packets: the one being sent ends at the old rate. Leaves out: rates of zero (links
-//! fail in `failure`), and the effects of a change on a real link (training, loss).
+//! that fail), and the effects of a change on a real link (training, loss).
 
 use incastle_units::{Rate, Span, Time};
 
 /// The rates of one link over time.
 #[derive(Debug)]
-pub(crate) struct RateSchedule {
+pub struct RateSchedule {
     initial: Rate,
     changes: Vec<RateChange>,
     /// The number of past changes.
@@ -25,7 +25,7 @@ pub struct RateChange {
 
 impl RateSchedule {
     /// Each change must be later than the one before it.
-    pub(crate) fn new(initial: Rate, changes: Vec<RateChange>) -> Self {
+    pub fn new(initial: Rate, changes: Vec<RateChange>) -> Self {
         let ordered = changes.is_sorted_by(|first, second| first.at < second.at);
         assert!(ordered, "the changes of a rate are in order of time");
         let positive = changes
@@ -40,12 +40,12 @@ impl RateSchedule {
     }
 
     /// The instant of the next change.
-    pub(crate) fn next(&self) -> Option<Time> {
+    pub fn next(&self) -> Option<Time> {
         self.changes.get(self.past).map(|change| change.at)
     }
 
     /// Takes the change that is due now.
-    pub(crate) fn take(&mut self, now: Time) -> Rate {
+    pub fn take(&mut self, now: Time) -> Rate {
         let RateChange { at, rate } = self.changes[self.past];
         assert!(at == now, "a rate changes at its event");
         self.past += 1;
@@ -53,7 +53,7 @@ impl RateSchedule {
     }
 
     /// Bits times picoseconds per second between two instants.
-    pub(crate) fn area(&self, from: Time, to: Time) -> u128 {
+    pub fn area(&self, from: Time, to: Time) -> u128 {
         let initial = RateChange {
             at: Time::ZERO,
             rate: self.initial,
@@ -72,6 +72,6 @@ impl RateSchedule {
 }
 
 /// Bits times picoseconds per second.
-pub(crate) fn area(rate: Rate, span: Span) -> u128 {
+pub fn area(rate: Rate, span: Span) -> u128 {
     u128::from(rate.bits_per_second()) * u128::from(span.as_ps())
 }

@@ -1,6 +1,7 @@
 //! Digests and random substreams.
 
-use incastle_engine::core::{Digest, Purpose, Source, substream};
+use incastle_units::Digest;
+use incastle_units::random::{Purpose, Source, substream};
 use rand_core::Rng;
 
 #[test]

@@ -2,14 +2,17 @@
 
 use std::collections::VecDeque;
 
-use crate::core::{Node, PortIndex};
+use crate::{Node, PortIndex};
 
 /// One direction of a link.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Edge {
-    pub(crate) from: Node,
-    pub(crate) to: Node,
-    pub(crate) port: PortIndex,
+pub struct Edge {
+    /// The node that sends.
+    pub from: Node,
+    /// The node that the link leads to.
+    pub to: Node,
+    /// The port of the sending node.
+    pub port: PortIndex,
 }
 
 /// A link to another switch.
@@ -20,7 +23,7 @@ struct Outgoing {
 }
 
 /// The switches as adjacency lists.
-pub(super) struct Graph {
+pub(crate) struct Graph {
     /// By switch: the outgoing links.
     forth: Vec<Vec<Outgoing>>,
     /// By switch: the switches with a link to it.
@@ -28,7 +31,7 @@ pub(super) struct Graph {
 }
 
 impl Graph {
-    pub(super) fn new(switches: usize, edges: &[Edge]) -> Self {
+    pub(crate) fn new(switches: usize, edges: &[Edge]) -> Self {
         let mut graph = Self {
             forth: vec![Vec::new(); switches],
             back: vec![Vec::new(); switches],
@@ -46,12 +49,12 @@ impl Graph {
     }
 
     /// The number of switches.
-    pub(super) fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.forth.len()
     }
 
     /// Hops from every switch to one, by breadth-first search backwards; `u32::MAX` without a path.
-    pub(super) fn distances_to(&self, last: usize) -> Vec<u32> {
+    pub(crate) fn distances_to(&self, last: usize) -> Vec<u32> {
         let mut distance = vec![u32::MAX; self.forth.len()];
         distance[last] = 0;
         let mut reached = VecDeque::from([last]);
@@ -67,7 +70,7 @@ impl Graph {
     }
 
     /// The ports of a switch that lead one hop closer; none without a path.
-    pub(super) fn next_ports(&self, switch: usize, distance: &[u32], ports: &mut Vec<PortIndex>) {
+    pub(crate) fn next_ports(&self, switch: usize, distance: &[u32], ports: &mut Vec<PortIndex>) {
         ports.clear();
         // Without a path no neighbour is closer: none of them has a path either.
         let Some(closer) = distance[switch].checked_sub(1) else {

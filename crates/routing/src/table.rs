@@ -7,12 +7,12 @@
 
 use std::collections::BTreeMap;
 
-use super::graph::Graph;
-use crate::core::{PortIndex, SwitchIndex};
+use crate::graph::Graph;
+use crate::{PortIndex, SwitchIndex};
 
 /// A route: a port, a group of ports, or no path, with the former port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Entry(u32);
+pub(crate) struct Entry(u32);
 
 /// Marks an entry that names a group of ports.
 const GROUP: u32 = 1 << 31;
@@ -30,28 +30,28 @@ impl Entry {
 
     /// The port, where there is exactly one.
     #[inline]
-    pub(super) fn port(self) -> Option<PortIndex> {
+    pub(crate) fn port(self) -> Option<PortIndex> {
         (self.0 < CUT_OFF).then_some(PortIndex(self.0))
     }
 
     /// The entry without a path as an index beyond all ports.
-    pub(super) fn to_route(self) -> PortIndex {
+    pub(crate) fn to_route(self) -> PortIndex {
         PortIndex(self.0)
     }
 
     /// The entry of such an index.
-    pub(super) fn of_route(route: PortIndex) -> Self {
+    pub(crate) fn of_route(route: PortIndex) -> Self {
         Self(route.0)
     }
 
     /// The former port of an entry without a path.
-    pub(super) fn before(self) -> Option<PortIndex> {
+    pub(crate) fn before(self) -> Option<PortIndex> {
         let known = self != Self::NONE && !self.is_reachable();
         known.then_some(PortIndex(self.0 & !CUT_OFF))
     }
 
     /// Whether a packet can go on.
-    pub(super) fn is_reachable(self) -> bool {
+    pub(crate) fn is_reachable(self) -> bool {
         self.0 & CUT_OFF == 0
     }
 }
@@ -68,7 +68,7 @@ struct Row {
 
 /// The table.
 #[derive(Debug, Default)]
-pub(super) struct Table {
+pub(crate) struct Table {
     /// By switch.
     rows: Vec<Row>,
     entries: Vec<Entry>,
@@ -92,7 +92,7 @@ struct Draft {
 
 impl Table {
     /// The routes to the switches `last`, each a column. Without a path, the port of the table `before` is kept.
-    pub(super) fn new(graph: &Graph, last: &[SwitchIndex], before: &Self) -> Self {
+    pub(crate) fn new(graph: &Graph, last: &[SwitchIndex], before: &Self) -> Self {
         let mut table = Self::default();
         let mut drafts = vec![Draft::default(); graph.len()];
         let mut ports = Vec::new();
@@ -184,14 +184,14 @@ impl Table {
 
     /// The entry of a switch for a column; meaningless for its own.
     #[inline]
-    pub(super) fn entry(&self, switch: SwitchIndex, column: u32) -> Entry {
+    pub(crate) fn entry(&self, switch: SwitchIndex, column: u32) -> Entry {
         let row = self.rows[switch.index()];
         let within = (column.wrapping_sub(row.base) >> row.shift).min(row.window);
         self.entries[(row.first + within) as usize]
     }
 
     /// The ports of an entry for a group, unless there is no path.
-    pub(super) fn group(&self, entry: Entry) -> Option<&[PortIndex]> {
+    pub(crate) fn group(&self, entry: Entry) -> Option<&[PortIndex]> {
         let place = entry
             .is_reachable()
             .then_some((entry.0 & !GROUP) as usize)?;
@@ -203,9 +203,8 @@ impl Table {
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::graph::Edge;
     use super::*;
-    use crate::core::Node;
+    use crate::{Edge, Node};
 
     /// Both directions of each link, ports numbered in their order.
     fn edges(links: &[(usize, usize)]) -> Vec<Edge> {

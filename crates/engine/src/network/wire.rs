@@ -1,13 +1,32 @@
-//! The order of arrivals on a link whose delay varies: a packet may overtake those sent before it.
+//! A degraded direction of a link: the fates of its packets, and the order of their arrivals, since a packet may
+//! overtake those sent before it.
 //!
 //! The packets stand in the port's row, as on every link. The index finds the place of a packet between them.
+//! Leaves out: the laws of loss and delay, which are in incastle-links.
 
 use std::collections::BTreeMap;
 
+use incastle_links::DegradedLink;
 use incastle_units::Time;
 
 use crate::layout::{Row, Slot};
 use crate::network::{Packet, Pool};
+
+/// A degraded direction of a link.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub(crate) link: DegradedLink,
+    pub(crate) order: Order,
+}
+
+impl Wire {
+    pub(crate) fn new(link: DegradedLink) -> Self {
+        Self {
+            link,
+            order: Order::default(),
+        }
+    }
+}
 
 /// A packet on the link.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +38,7 @@ struct OnLink {
 
 /// The packets on a link by arrival, then by departure; those that have arrived are removed later.
 #[derive(Debug, Default)]
-pub(super) struct Order {
+pub(crate) struct Order {
     index: BTreeMap<(Time, u64), OnLink>,
     /// The number of packets so far.
     count: u64,
@@ -35,8 +54,8 @@ pub(crate) struct Inserted {
 }
 
 impl Order {
-    /// Puts a packet on the link.
-    pub(super) fn insert(
+    /// Puts a packet on the link, which left the port at the first instant and arrives at the second one.
+    pub(crate) fn insert(
         &mut self,
         row: &mut Row,
         slot: Slot,
@@ -61,7 +80,7 @@ impl Order {
     }
 
     /// Removes the packets that had left the port by `now`.
-    pub(super) fn remove_left(&mut self, row: &mut Row, now: Time, pool: &mut Pool) -> Vec<Packet> {
+    pub(crate) fn remove_left(&mut self, row: &mut Row, now: Time, pool: &mut Pool) -> Vec<Packet> {
         self.forget_arrived(row);
         let count = row.iter(pool).count();
         let arrived = self.index.len() - count;

@@ -54,13 +54,13 @@ impl GilbertElliott {
 
 /// The state of a link's losses; it begins good.
 #[derive(Debug, Default)]
-pub(super) struct LossProcess {
+pub(crate) struct LossProcess {
     bad: bool,
 }
 
 impl LossProcess {
     /// Whether the next packet is lost.
-    pub(super) fn loses(&mut self, loss: &Loss, rng: &mut dyn Rng) -> bool {
+    pub(crate) fn loses(&mut self, loss: &Loss, rng: &mut dyn Rng) -> bool {
         let channel = match loss {
             Loss::Independent(probability) => return random::uniform(rng) < *probability,
             Loss::Bursts(channel) => channel,
@@ -77,14 +77,15 @@ impl LossProcess {
 }
 
 /// The probability that at least one of a packet's bits is wrong: 1 - (1 - b)^n.
-pub(super) fn corruption(bit_error_rate: f64, bytes: u16) -> f64 {
+pub(crate) fn corruption(bit_error_rate: f64, bytes: u16) -> f64 {
     -libm::expm1(8.0 * f64::from(bytes) * libm::log1p(-bit_error_rate))
 }
 
 #[cfg(test)]
 mod tests {
+    use incastle_units::random::{Purpose, Source, substream};
+
     use super::*;
-    use crate::core::{Purpose, Source, substream};
 
     const PACKETS: u32 = 1_000_000;
 

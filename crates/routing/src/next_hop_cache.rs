@@ -4,7 +4,7 @@
 //! one cache line. A record is overwritten when another endpoint needs its place, and all are cleared when routes
 //! change. Each step has its switch: the number of ports that a packet has passed is only a hint.
 
-use crate::core::{EndpointIndex, PortIndex, SwitchIndex};
+use crate::{EndpointIndex, PortIndex, SwitchIndex};
 
 /// Hops that a record holds.
 const STEPS: usize = 7;
@@ -14,9 +14,11 @@ const MAX_RECORDS: usize = 1 << 14;
 
 /// The place of a packet on its path: its destination, and the number of ports passed.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Hop {
-    pub(crate) to: EndpointIndex,
-    pub(crate) passed: usize,
+pub struct Hop {
+    /// The endpoint that it is for.
+    pub to: EndpointIndex,
+    /// A hint only: the switch is compared too.
+    pub passed: usize,
 }
 
 /// The port of a switch on the path.

@@ -6,7 +6,7 @@
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::core::Digest;
+use crate::Digest;
 
 /// The kind of the object that draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,25 +5,13 @@
 //! occupies the wire like any other until its receiver discards it. Nothing depends on that, because packets on the wire
 //! do not meet: it is counted as soon as it has left. Leaves out: rates (`rate_schedule`), packets that are duplicated.
 
-mod delay;
-mod loss;
-mod order;
-
 use incastle_queueing::DropCause;
-use incastle_units::{Span, Time, random};
+use incastle_units::random::{self, Purpose, Source, substream};
+use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::core::{PortIndex, Purpose, Source, substream};
-use crate::layout::{Row, Slot};
-use crate::network::{Packet, Pool};
-
-pub use delay::{Jitter, JitterDistribution};
-pub use loss::{GilbertElliott, Loss};
-
-pub(crate) use order::Inserted;
-
-use loss::LossProcess;
-use order::Order;
+use crate::delay::Jitter;
+use crate::loss::{Loss, LossProcess, corruption};
 
 /// Losses and delays of the packets whose last bit leaves a port within a period: after its first instant, until
 /// its last.
@@ -71,40 +59,43 @@ pub struct WireCounters {
 
 /// The fate of a packet that has left its port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fate {
+pub enum Fate {
     /// It arrives at this instant; later where the packet before it does and may not be overtaken.
-    Arrives { at: Time, overtakes: bool },
+    Arrives {
+        /// The instant.
+        at: Time,
+        /// Whether it may overtake others.
+        overtakes: bool,
+    },
     /// It is lost.
     Lost(DropCause),
 }
 
 /// A degraded direction of a link.
 #[derive(Debug)]
-pub(crate) struct Wire {
+pub struct DegradedLink {
     /// In order of time.
     periods: Vec<Degradation>,
     /// The number of past periods.
     past: usize,
     process: LossProcess,
-    order: Order,
     counters: WireCounters,
     losses: Xoshiro256PlusPlus,
     corruptions: Xoshiro256PlusPlus,
     delays: Xoshiro256PlusPlus,
 }
 
-impl Wire {
-    /// Each period must begin no earlier than the one before it ends.
-    pub(crate) fn new(seed: u64, port: PortIndex, periods: Vec<Degradation>) -> Self {
+impl DegradedLink {
+    /// The link behind the port of this index. Each period must begin no earlier than the one before it ends.
+    pub fn new(seed: u64, port: u32, periods: Vec<Degradation>) -> Self {
         let follow = periods.windows(2).all(|pair| pair[0].until <= pair[1].from);
         let last = periods.iter().all(|period| period.from < period.until);
         assert!(follow && last, "the periods of a link follow each other");
-        let rng = |purpose| substream(seed, Source::Port, u64::from(port.0), purpose);
+        let rng = |purpose| substream(seed, Source::Port, u64::from(port), purpose);
         Self {
             periods,
             past: 0,
             process: LossProcess::default(),
-            order: Order::default(),
             counters: WireCounters::default(),
             losses: rng(Purpose::Loss),
             corruptions: rng(Purpose::Corruption),
@@ -112,12 +103,13 @@ impl Wire {
         }
     }
 
-    pub(crate) const fn counters(&self) -> WireCounters {
+    /// The packets that it has lost.
+    pub const fn counters(&self) -> WireCounters {
         self.counters
     }
 
     /// The delay at `now` in addition to the link's, without the random one.
-    pub(crate) fn extra_delay(&self, now: Time) -> Span {
+    pub fn extra_delay(&self, now: Time) -> Span {
         let mut periods = self.periods.iter();
         let present = periods.find(|period| period.from < now && now <= period.until);
         present.map_or(Span::ZERO, |period| period.extra_delay)
@@ -136,7 +128,7 @@ impl Wire {
     }
 
     /// Draws the fate of a packet that has left its port at `now`, on a link with this delay.
-    pub(crate) fn fate(&mut self, now: Time, delay: Span, bytes: u16) -> Fate {
+    pub fn fate(&mut self, now: Time, delay: Span, bytes: u16) -> Fate {
         let at = now + delay;
         let Some(period) = self.present(now) else {
             return Fate::Arrives {
@@ -148,8 +140,7 @@ impl Wire {
         let loss = period.loss.as_ref();
         let lost = loss.is_some_and(|loss| self.process.loses(loss, &mut self.losses));
         let corrupted = period.bit_error_rate > 0.0
-            && random::uniform(&mut self.corruptions)
-                < loss::corruption(period.bit_error_rate, bytes);
+            && random::uniform(&mut self.corruptions) < corruption(period.bit_error_rate, bytes);
         if lost {
             self.counters.lost += 1;
             return Fate::Lost(DropCause::LostOnWire);
@@ -162,21 +153,5 @@ impl Wire {
             at: at + period.extra_delay + jitter.unwrap_or_default(),
             overtakes: period.reorder,
         }
-    }
-
-    /// Puts a packet on the link, which left the port at the first instant and arrives at the second one.
-    pub(crate) fn carry(
-        &mut self,
-        row: &mut Row,
-        slot: Slot,
-        at: [Time; 2],
-        pool: &mut Pool,
-    ) -> Inserted {
-        self.order.insert(row, slot, at, pool)
-    }
-
-    /// Removes the packets from a link that had left the port by `now`.
-    pub(crate) fn remove_left(&mut self, row: &mut Row, now: Time, pool: &mut Pool) -> Vec<Packet> {
-        self.order.remove_left(row, now, pool)
     }
 }

@@ -1,0 +1,243 @@
+//! A port with a queue for each priority, with departure events.
+//!
+//! The switch admits packets (`network::pausing`); here they are marked, queued, paused, and stamped with telemetry when
+//! their sending begins. The priority of a packet is its traffic class. Source of the telemetry: HPCC (SIGCOMM 2019),
+//! section 3.1. Leaves out: the accounting of memory.
+
+use incastle_congestion::HopTelemetry;
+use incastle_queueing::{
+    Began, DropCause, MarkAt, PriorityEcn, PriorityEcnConfig, PriorityQueue, PrioritySet,
+    SchedulerConfig, Verdict,
+};
+use incastle_units::{Bytes, Ecn, Serializer, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+use super::exchange::{Offer, Offered, Sent, Wakes};
+use super::scheduled::ScheduledQueue;
+use super::{Backlog, Port};
+use crate::network::{Extras, Packet, Pool, Turns};
+use crate::probe::Probe;
+
+/// The parameters of a port with priorities.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PriorityConfig {
+    /// The choice of the next priority.
+    pub scheduler: SchedulerConfig,
+    /// The markers.
+    pub ecn: PriorityEcnConfig,
+}
+
+/// The queues.
+pub(super) struct PriorityLanes {
+    queue: PriorityQueue<Packet>,
+    ecn: PriorityEcn,
+    rng: Xoshiro256PlusPlus,
+    /// Bytes whose sending has begun.
+    sent: Bytes,
+    /// The arrival of the packet being sent, where that has a turn.
+    arrives: Option<Time>,
+}
+
+impl PriorityLanes {
+    pub(super) fn new(config: &PriorityConfig, rng: Xoshiro256PlusPlus) -> Self {
+        Self {
+            queue: PriorityQueue::new(&config.scheduler),
+            ecn: PriorityEcn::new(&config.ecn),
+            rng,
+            sent: Bytes::ZERO,
+            arrives: None,
+        }
+    }
+
+    pub(super) const fn idle_since(&self) -> Time {
+        self.queue.idle_since()
+    }
+
+    pub(super) fn backlog(&self) -> Backlog {
+        let waiting = self.queue.waiting();
+        Backlog::of(
+            waiting.packets.count() as u32,
+            waiting.bytes.count(),
+            self.queue.sending(),
+        )
+    }
+
+    /// The verdict of the markers on an admitted packet.
+    pub(super) fn judge(&mut self, packet: &Packet) -> Verdict {
+        let priority = packet.priority();
+        let queue = self.queue.backlog(priority).bytes;
+        let Some(marker) = self.ecn.marker(MarkAt::Enqueue, priority) else {
+            return Verdict::Admit;
+        };
+        marker.judge(queue, packet.marks.ecn(), &mut self.rng)
+    }
+
+    pub(super) fn push(
+        &mut self,
+        ready: Time,
+        packet: Packet,
+        line: &mut Serializer,
+    ) -> Option<Time> {
+        self.queue.push(ready, packet.priority(), packet, line)
+    }
+
+    pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
+        let (packet, next) = self.queue.depart(now, line)?;
+        Some(Sent {
+            packet,
+            next,
+            arrives: self.arrives.take(),
+        })
+    }
+
+    /// Pauses priorities, or lets them send again; returns the departure of a packet that begins.
+    pub(super) fn set_paused(
+        &mut self,
+        priorities: PrioritySet,
+        paused: bool,
+        now: Time,
+        line: &mut Serializer,
+    ) -> Option<Time> {
+        if paused {
+            self.queue.pause(priorities);
+            return None;
+        }
+        self.queue.resume(priorities, now, line)
+    }
+
+    /// The packet whose sending has begun, with the verdict of the markers; telemetry is stamped on it.
+    pub(super) fn begin(
+        &mut self,
+        now: Time,
+        line: &Serializer,
+        extras: &mut Extras,
+    ) -> Option<Begun> {
+        let Began {
+            priority,
+            size,
+            behind,
+        } = self.queue.take_began()?;
+        let packet = self.queue.sending().expect("it is being sent");
+        if let Some(place) = packet.telemetry() {
+            extras.stamp(
+                place,
+                HopTelemetry {
+                    rate: line.rate(),
+                    at: now,
+                    sent: self.sent,
+                    queue: self.queue.waiting().bytes,
+                },
+            );
+        }
+        self.sent += size;
+        let ecn = packet.marks.ecn();
+        let verdict = match self.ecn.marker(MarkAt::Dequeue, priority) {
+            Some(marker) => marker.judge(behind.bytes, ecn, &mut self.rng),
+            None => Verdict::Admit,
+        };
+        if verdict == Verdict::Mark {
+            self.queue.mark_sending();
+        }
+        let packet = *self.queue.sending().expect("it is being sent");
+        Some(Begun { packet, verdict })
+    }
+
+    pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
+        self.queue.change_rate(now, line)
+    }
+
+    pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
+        self.queue.cut(now)
+    }
+
+    pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
+        self.queue.stored()
+    }
+}
+
+/// A packet whose sending has begun.
+pub(crate) struct Begun {
+    pub(crate) packet: Packet,
+    /// Whether it was marked then.
+    pub(crate) verdict: Verdict,
+}
+
+impl Port {
+    /// Offers a packet that the memory of the switch has admitted, or not, to a port with priorities. A dropped one stays
+    /// in its slot.
+    pub(crate) fn offer_by_priority<P: Probe>(
+        &mut self,
+        Offer { now, ready, slot }: Offer,
+        admission: Result<(), DropCause>,
+        pool: &mut Pool,
+        probe: &mut P,
+    ) -> Offered {
+        let lanes = lanes(&mut self.scheduled);
+        let backlog = lanes.backlog();
+        let packet = &pool.at(slot).packet;
+        let verdict = match admission {
+            Ok(()) => lanes.judge(packet),
+            Err(cause) => Verdict::Drop(cause),
+        };
+        self.gate.note(now, verdict, backlog, packet);
+        if matches!(verdict, Verdict::Drop(_)) {
+            let wakes = Wakes::default();
+            return Offered { verdict, wakes };
+        }
+        if self.observed && backlog.stored_packets > 0 {
+            probe.queue_changed(self.index, now, backlog.waiting_packets + 1);
+        }
+        if verdict == Verdict::Mark {
+            pool.at_mut(slot).packet.marks.set_ecn(Ecn::Ce);
+        }
+        let wakes = self.store(ready, slot, pool);
+        Offered { verdict, wakes }
+    }
+
+    /// The packet whose sending has begun since the last call, if one has.
+    pub(crate) fn begin_by_priority(&mut self, now: Time, extras: &mut Extras) -> Option<Begun> {
+        let begun = lanes(&mut self.scheduled).begin(now, &self.line, extras)?;
+        self.gate.judge_late(now, begun.verdict, &begun.packet);
+        Some(begun)
+    }
+
+    /// Decides the arrival of the packet being sent, which departs at that instant.
+    pub(crate) fn set_arrival(&mut self, departs: Time, turns: &mut Turns) {
+        if turns.are_taken() {
+            let arrives = turns.next(departs + self.delay);
+            lanes(&mut self.scheduled).arrives = Some(arrives);
+        }
+    }
+
+    /// Pauses priorities, or lets them send again; returns the departure of a packet that begins.
+    pub(crate) fn set_paused<P: Probe>(
+        &mut self,
+        priorities: PrioritySet,
+        paused: bool,
+        now: Time,
+        probe: &mut P,
+    ) -> Wakes {
+        let lanes = lanes(&mut self.scheduled);
+        let departure = lanes.set_paused(priorities, paused, now, &mut self.line);
+        if departure.is_some() && self.observed {
+            probe.queue_changed(self.index, now, lanes.backlog().waiting_packets);
+        }
+        Wakes {
+            arrival: None,
+            departure,
+        }
+    }
+
+    /// Whether it has priorities.
+    pub(crate) fn has_priorities(&self) -> bool {
+        matches!(self.scheduled.as_deref(), Some(ScheduledQueue::Priority(_)))
+    }
+}
+
+/// The queues of a port that has priorities.
+fn lanes(queue: &mut Option<Box<ScheduledQueue>>) -> &mut PriorityLanes {
+    match queue.as_deref_mut() {
+        Some(ScheduledQueue::Priority(lanes)) => lanes,
+        _ => unreachable!("the ports of a switch with priorities have a queue for each"),
+    }
+}

@@ -1,0 +1,339 @@
+//! Queue pairs and switches with priorities: times by hand, lossless incasts, telemetry, and TCP at the same hosts.
+
+use std::sync::{Arc, Mutex};
+
+use incastle_congestion::{
+    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, HopTelemetry,
+    Reaction, Window,
+};
+use incastle_engine::core::{HostIndex, Node, Side};
+use incastle_engine::flow::{
+    Actions, Application, FlowSpec, Framing, Notice, QueuePairSettings, TransportSpec,
+};
+use incastle_engine::network::{
+    HostConfig, LinkConfig, Network, NetworkBuilder, PriorityConfig, SwitchConfig,
+};
+use incastle_engine::probe::NoProbe;
+use incastle_engine::{Simulation, Totals};
+use incastle_queueing::{
+    AccountingOptions, IngressPortConfig, LosslessConfig, PauseThreshold, PriorityEcnConfig,
+    PriorityMemoryConfig, PrioritySet, ReleaseAt, SchedulerConfig,
+};
+use incastle_rdma::{Config, Verb};
+use incastle_units::{Bytes, Rate, Span, Time};
+
+use crate::common::{Algo, Bulk};
+
+/// 80 ps per byte.
+const RATE: Rate = Rate::from_bits_per_second(100_000_000_000);
+const DELAY: Span = Span::from_us(1);
+
+/// A control that sends as fast as the line, and keeps the telemetry of each acknowledgement.
+#[derive(Default)]
+struct Unlimited(Arc<Mutex<Vec<Vec<HopTelemetry>>>>);
+
+impl Controller for Unlimited {
+    fn on_ack(&mut self, _: &mut Context<'_>, ack: &AckSample<'_>) {
+        let mut seen = self.0.lock().expect("no test has panicked");
+        seen.push(ack.hops.to_vec());
+    }
+
+    fn on_congestion(&mut self, _: &mut Context<'_>, _: CongestionEvent) -> Reaction {
+        Reaction::Ignored
+    }
+
+    fn window(&self) -> Window {
+        Window::Unlimited
+    }
+
+    fn state(&self) -> ControlState {
+        ControlState::default()
+    }
+}
+
+/// One switch with priorities, `senders` hosts and a receiver.
+#[derive(Clone, Copy)]
+struct Lossless {
+    senders: usize,
+    memory: Bytes,
+    headroom: Bytes,
+    pauses: bool,
+}
+
+impl Default for Lossless {
+    /// Headroom for what is on both links at the pause, and the packets in between.
+    fn default() -> Self {
+        Self {
+            senders: 8,
+            memory: Bytes::new(1_000_000),
+            headroom: Bytes::new(50_000),
+            pauses: true,
+        }
+    }
+}
+
+impl Lossless {
+    fn build(self) -> Network {
+        let mut builder = NetworkBuilder::new(1);
+        let port = IngressPortConfig {
+            headroom: self.headroom,
+            threshold: PauseThreshold::Dynamic {
+                alpha: 0.125,
+                resume_offset: Bytes::new(3_000),
+            },
+        };
+        let memory = PriorityMemoryConfig {
+            capacity: self.memory,
+            lossless: PrioritySet::from_bits(1 << 3),
+            uncounted: PrioritySet::EMPTY,
+            reserve: Bytes::ZERO,
+            egress_alpha: 8.0,
+            ports: vec![port; self.senders + 1],
+            options: AccountingOptions::default(),
+        };
+        let config = SwitchConfig {
+            memory: None,
+            lossless: Some(LosslessConfig {
+                memory,
+                release_at: ReleaseAt::End,
+                pauses: self.pauses,
+                frame: Bytes::new(64),
+            }),
+        };
+        let switch = Node::Switch(builder.switch("switch", config));
+        for host in 0..=self.senders {
+            let host = Node::Host(builder.host(format!("host:{host}"), HostConfig::default()));
+            let mut back = LinkConfig::unlimited(RATE, DELAY);
+            back.priorities = Some(Box::new(PriorityConfig {
+                scheduler: SchedulerConfig::Strict,
+                ecn: PriorityEcnConfig::default(),
+            }));
+            builder.link(host, switch, LinkConfig::unlimited(RATE, DELAY), back);
+        }
+        builder.build().expect("every host is reachable")
+    }
+}
+
+/// A message from one host to another at time zero.
+struct Message {
+    from: usize,
+    to: usize,
+    verb: Verb,
+    bytes: u64,
+    telemetry: bool,
+    control: Option<Unlimited>,
+    done: Arc<Mutex<Vec<Time>>>,
+}
+
+impl Message {
+    fn new(from: usize, to: usize, verb: Verb, bytes: u64) -> Self {
+        Self {
+            from,
+            to,
+            verb,
+            bytes,
+            telemetry: false,
+            control: Some(Unlimited::default()),
+            done: Arc::default(),
+        }
+    }
+}
+
+impl Application for Message {
+    fn handle(&mut self, now: Time, notice: Notice, _: &mut Actions) {
+        if let Notice::Delivered(_) = notice {
+            self.done.lock().expect("no test has panicked").push(now);
+        }
+    }
+
+    fn handle_timeout(&mut self, _: Time, actions: &mut Actions) {
+        let control = self.control.take().expect("the message is posted once");
+        let controllers = [control, Unlimited::default()];
+        let spec = FlowSpec {
+            from: HostIndex::from_index(self.from),
+            to: HostIndex::from_index(self.to),
+            transport: TransportSpec::Rdma {
+                config: Arc::new(Config {
+                    framing: 0,
+                    ..Config::default()
+                }),
+                controllers: Box::new(
+                    controllers.map(|control| Algorithm::Custom(Box::new(control))),
+                ),
+                settings: QueuePairSettings {
+                    verb: self.verb,
+                    control_class: 6,
+                    telemetry: self.telemetry,
+                },
+            },
+            framing: Framing {
+                class: 3,
+                ..Framing::IP
+            },
+            watched: false,
+            recorded: false,
+        };
+        let flow = actions.open(spec);
+        // The data of a READ come to the endpoint that posts it.
+        let receiver = if self.verb == Verb::Read {
+            Side::Initiator
+        } else {
+            Side::Responder
+        };
+        actions.expect(flow.endpoint(receiver), self.bytes);
+        actions.write(flow.endpoint(Side::Initiator), self.bytes);
+    }
+
+    fn poll_timeout(&self) -> Option<Time> {
+        self.control.is_some().then_some(Time::ZERO)
+    }
+}
+
+/// Runs applications for a simulated second.
+fn run(network: Network, applications: Vec<Box<dyn Application>>) -> (Totals, u64) {
+    let mut simulation = Simulation::new(network, NoProbe);
+    for application in applications {
+        simulation.add_application(application);
+    }
+    // In steps, so that packets of all kinds are inside at some checks.
+    for step in 1..=100 {
+        let until = Time::ZERO + Span::from_us(10_000) * step;
+        simulation.run(until, u64::MAX).expect("time goes on");
+        simulation.check_conservation();
+    }
+    (simulation.totals(), simulation.digest())
+}
+
+fn boxed(messages: Vec<Message>) -> Vec<Box<dyn Application>> {
+    let boxed = |message| Box::new(message) as Box<dyn Application>;
+    messages.into_iter().map(boxed).collect()
+}
+
+/// The end of the only message.
+fn end_of(message: Message) -> Time {
+    let done = Arc::clone(&message.done);
+    run(Lossless::default().build(), boxed(vec![message]));
+    let done = done.lock().expect("no test has panicked");
+    assert_eq!(done.len(), 1, "the message ends once");
+    done[0]
+}
+
+#[test]
+fn a_write_takes_the_time_of_its_packets() {
+    // 10,000 bytes: packets of 4156 (with the RETH), 4140 and 1852 bytes, 80 ps per byte. The first reaches the switch
+    // whole, 1 us after its end; from then on the switch sends without a gap, since each is no shorter than the next.
+    let bytes = 4_156 + (4_156 + 4_140 + 1_852);
+    let expected = Time::ZERO + DELAY * 2 + Span::from_ps(bytes * 80);
+    assert_eq!(end_of(Message::new(0, 8, Verb::Write, 10_000)), expected);
+}
+
+#[test]
+fn a_send_has_no_address() {
+    let bytes = 4_140 + (4_140 + 4_140 + 1_852);
+    let expected = Time::ZERO + DELAY * 2 + Span::from_ps(bytes * 80);
+    assert_eq!(end_of(Message::new(0, 8, Verb::Send, 10_000)), expected);
+}
+
+#[test]
+fn a_read_asks_first() {
+    // The request has 60 bytes; the first and the last response have an AETH of 4.
+    let request = DELAY * 2 + Span::from_ps(2 * 60 * 80);
+    let bytes = 4_144 + (4_144 + 4_140 + 1_856);
+    let expected = Time::ZERO + request + DELAY * 2 + Span::from_ps(bytes * 80);
+    assert_eq!(end_of(Message::new(0, 8, Verb::Read, 10_000)), expected);
+}
+
+#[test]
+fn telemetry_is_that_of_the_egress_port() {
+    let seen = Unlimited::default();
+    let hops = Arc::clone(&seen.0);
+    let message = Message {
+        telemetry: true,
+        control: Some(seen),
+        ..Message::new(0, 8, Verb::Write, 10_000)
+    };
+    end_of(message);
+    let hops = hops.lock().expect("no test has panicked");
+    let ps = |at: u64| Time::from_ps(at);
+    // The second packet waits for the end of the first, and the third for the end of the second.
+    let first = 4_156 * 80 + 1_000_000;
+    let hop = |at, sent, queue| HopTelemetry {
+        rate: RATE,
+        at,
+        sent: Bytes::new(sent),
+        queue: Bytes::new(queue),
+    };
+    let expected = [
+        hop(ps(first), 0, 0),
+        hop(ps(first + 4_156 * 80), 4_156, 0),
+        hop(ps(first + (4_156 + 4_140) * 80), 8_296, 0),
+    ];
+    let seen: Vec<HopTelemetry> = hops.iter().flatten().copied().collect();
+    assert_eq!(seen, expected);
+}
+
+/// Each sender writes to the receiver at once.
+fn incast(network: Lossless, bytes: u64) -> (Totals, usize) {
+    let writes = (0..network.senders).map(|from| {
+        let to = network.senders;
+        Message::new(from, to, Verb::Write, bytes)
+    });
+    let messages: Vec<Message> = writes.collect();
+    let done: Vec<_> = messages
+        .iter()
+        .map(|message| Arc::clone(&message.done))
+        .collect();
+    let (totals, _) = run(network.build(), boxed(messages));
+    let ended = |done: &Arc<Mutex<Vec<Time>>>| done.lock().expect("no test has panicked").len();
+    (totals, done.iter().map(ended).sum())
+}
+
+#[test]
+fn an_incast_with_headroom_loses_nothing() {
+    let (totals, ended) = incast(Lossless::default(), 2_000_000);
+    assert_eq!((totals.drops, ended), (0, 8));
+}
+
+#[test]
+fn without_headroom_packets_are_lost_and_repeated() {
+    let network = Lossless {
+        headroom: Bytes::ZERO,
+        ..Lossless::default()
+    };
+    let (totals, ended) = incast(network, 2_000_000);
+    assert!(totals.drops > 0, "the pause comes too late");
+    assert_eq!(ended, 8, "go-back-N repeats what was lost");
+}
+
+#[test]
+fn without_pauses_headroom_only_delays_the_loss() {
+    let network = Lossless {
+        pauses: false,
+        ..Lossless::default()
+    };
+    let (totals, ended) = incast(network, 2_000_000);
+    assert!(totals.drops > 0, "nothing stops the senders");
+    assert_eq!(ended, 8, "go-back-N repeats what was lost");
+}
+
+#[test]
+fn runs_are_equal() {
+    let once = || {
+        let writes = (0..8).map(|from| Message::new(from, 8, Verb::Write, 500_000 + from as u64));
+        run(Lossless::default().build(), boxed(writes.collect()))
+    };
+    assert_eq!(once(), once());
+}
+
+#[test]
+fn queue_pairs_and_tcp_share_a_nic() {
+    let write = Message::new(0, 8, Verb::Write, 3_000_000);
+    let done = Arc::clone(&write.done);
+    let mut tcp = Bulk::new((0, 8), Time::ZERO, 3_000_000, Algo::NewReno);
+    tcp.close = true;
+    let applications: Vec<Box<dyn Application>> = vec![Box::new(write), Box::new(tcp)];
+    let (totals, _) = run(Lossless::default().build(), applications);
+    assert_eq!(done.lock().expect("no test has panicked").len(), 1);
+    // 733 packets of the message, 2055 segments.
+    assert!(totals.data_packets >= 733 + 2_055);
+}
