@@ -46,12 +46,12 @@ pub use headroom::{
     LosslessLink, PAUSE_FRAME_SIZE, hpcc_ns3_alpha, hpcc_ns3_headroom, response_quanta,
 };
 pub use linear_marker::{LinearMarker, LinearMarkerConfig, LinearMarkerError};
+pub use lossless::{Lossless, LosslessConfig, PauseDue, ReleaseAt};
 pub use pause::{
     PauseChange, PauseFrame, PauseMode, PauseReceiver, PauseSender, PauseSenderConfig,
     PauseStatistics, Watchdog, WatchdogAction, WatchdogChange, WatchdogConfig, WatchdogError,
     pause_span,
 };
-pub use lossless::{Lossless, LosslessConfig, PauseDue, ReleaseAt};
 pub use port_buffer::PortBuffer;
 pub use priority::{Priority, PrioritySet};
 pub use priority_ecn::{MarkAt, PriorityEcn, PriorityEcnConfig};

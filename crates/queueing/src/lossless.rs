@@ -3,10 +3,11 @@
 //! The accounting is that of `priority_memory`. A packet leaves its accounts when its sending begins or
 //! ends. Leaves out: the timing of pauses at their receivers.
 
-use incastle_units::Bytes;
+use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
-    DropCause, Passage, PauseTransition, Priority, PriorityMemory, PriorityMemoryConfig,
+    DropCause, Passage, PauseFrame, PauseSender, PauseSenderConfig, PauseTransition,
+    PriorityMemory, PriorityMemoryConfig,
 };
 
 /// When a packet leaves the accounts of its switch.
@@ -26,8 +27,8 @@ pub struct LosslessConfig {
     pub memory: PriorityMemoryConfig,
     /// When packets leave the accounts.
     pub release_at: ReleaseAt,
-    /// Whether the switch sends pause frames; without, it admits by the same accounts.
-    pub pauses: bool,
+    /// How the switch pauses its peers; without, it admits by the same accounts.
+    pub pause: Option<PauseSenderConfig>,
     /// The size of a pause frame on the wire.
     pub frame: Bytes,
 }
@@ -37,10 +38,8 @@ pub struct LosslessConfig {
 pub struct PauseDue {
     /// The port of the switch that sends it, by its number there.
     pub port: usize,
-    /// The priority that it pauses, or lets go on.
-    pub priority: Priority,
-    /// Which of both.
-    pub transition: PauseTransition,
+    /// Its content.
+    pub frame: PauseFrame,
 }
 
 /// The state of a switch.
@@ -48,49 +47,66 @@ pub struct PauseDue {
 pub struct Lossless {
     memory: PriorityMemory,
     release_at: ReleaseAt,
-    pauses: bool,
+    /// By port; empty where the switch pauses nobody.
+    senders: Vec<PauseSender>,
     frame: u16,
     due: Vec<PauseDue>,
 }
 
 impl Lossless {
-    /// An empty switch. The configuration of the memory must have passed its check.
-    pub fn new(config: &LosslessConfig) -> Self {
+    /// An empty switch whose ports have these rates. The configuration of the memory must have passed its check.
+    pub fn new(config: &LosslessConfig, rates: &[Rate]) -> Self {
+        let senders = config.pause.iter();
+        let senders =
+            senders.flat_map(|pause| rates.iter().map(|rate| PauseSender::new(*pause, *rate)));
         Self {
             memory: PriorityMemory::new(&config.memory),
             release_at: config.release_at,
-            pauses: config.pauses,
+            senders: senders.collect(),
             frame: u16::try_from(config.frame.count()).expect("a pause frame is small"),
             due: Vec::new(),
         }
     }
 
-
     /// Stores an arriving packet, or says why it is dropped.
-    pub fn admit(&mut self, passage: &Passage) -> Result<(), DropCause> {
+    pub fn admit(&mut self, now: Time, passage: &Passage) -> Result<(), DropCause> {
         let stored = self.memory.admit(passage)?;
-        self.note(passage, stored.transition);
+        self.note(now, passage, stored.transition);
         Ok(())
     }
 
     /// The sending of a packet begins.
-    pub fn begin(&mut self, passage: &Passage) {
+    pub fn begin(&mut self, now: Time, passage: &Passage) {
         if self.release_at == ReleaseAt::Begin {
-            self.release(passage);
+            self.release(now, passage);
         }
     }
 
     /// The sending of a packet has ended.
-    pub fn end(&mut self, passage: &Passage) {
+    pub fn end(&mut self, now: Time, passage: &Passage) {
         if self.release_at == ReleaseAt::End {
-            self.release(passage);
+            self.release(now, passage);
         }
     }
 
     /// A packet leaves its accounts.
-    pub fn release(&mut self, passage: &Passage) {
+    fn release(&mut self, now: Time, passage: &Passage) {
         let transition = self.memory.release(passage);
-        self.note(passage, transition);
+        self.note(now, passage, transition);
+    }
+
+    /// The next refresh of a pause.
+    pub fn poll_timeout(&self) -> Option<Time> {
+        let ports = self.senders.iter();
+        ports.filter_map(PauseSender::poll_timeout).min()
+    }
+
+    /// Refreshes the pauses that are due.
+    pub fn on_timeout(&mut self, now: Time) {
+        for (port, sender) in self.senders.iter_mut().enumerate() {
+            let frame = sender.on_timeout(now);
+            self.due.extend(frame.map(|frame| PauseDue { port, frame }));
+        }
     }
 
     /// The size of a pause frame.
@@ -108,13 +124,13 @@ impl Lossless {
         std::mem::take(&mut self.due)
     }
 
-    fn note(&mut self, passage: &Passage, transition: Option<PauseTransition>) {
-        if let Some(transition) = transition.filter(|_| self.pauses) {
-            self.due.push(PauseDue {
-                port: passage.ingress,
-                priority: passage.priority,
-                transition,
-            });
+    fn note(&mut self, now: Time, passage: &Passage, transition: Option<PauseTransition>) {
+        let port = passage.ingress;
+        if let Some(transition) = transition
+            && let Some(sender) = self.senders.get_mut(port)
+        {
+            let frame = sender.on_transition(now, passage.priority, transition);
+            self.due.push(PauseDue { port, frame });
         }
     }
 }

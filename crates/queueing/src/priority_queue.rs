@@ -67,7 +67,7 @@ pub struct LaneBacklog {
 /// A packet whose sending has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Began {
-    /// Its priority.
+    /// Its priority; the highest for a frame of MAC control.
     pub priority: Priority,
     /// Its size.
     pub size: Bytes,
@@ -77,6 +77,8 @@ pub struct Began {
 
 /// The queues.
 pub struct PriorityQueue<T> {
+    /// Frames of MAC control (pauses), which go before all priorities and are never paused.
+    frames: VecDeque<T>,
     lanes: [Lane<T>; Priority::COUNT],
     total: LaneBacklog,
     paused: PrioritySet,
@@ -89,6 +91,7 @@ impl<T: Queued> PriorityQueue<T> {
     /// Empty queues at an idle line, none paused. The configuration must pass [`SchedulerConfig::check`].
     pub fn new(config: &SchedulerConfig) -> Self {
         Self {
+            frames: VecDeque::new(),
             lanes: [const { Lane::EMPTY }; Priority::COUNT],
             total: LaneBacklog::default(),
             paused: PrioritySet::EMPTY,
@@ -152,6 +155,14 @@ impl<T: Queued> PriorityQueue<T> {
         self.begin(ready, line)
     }
 
+    /// Appends a frame of MAC control; returns its departure if it is sent immediately.
+    pub fn push_frame(&mut self, now: Time, frame: T, line: &mut Serializer) -> Option<Time> {
+        self.total.packets += Packets::new(1);
+        self.total.bytes += frame.size();
+        self.frames.push_back(frame);
+        self.begin(now, line)
+    }
+
     /// The packet being sent has left; returns it with the departure of the next. Nothing where the event is
     /// outdated.
     pub fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<(T, Option<Time>)> {
@@ -180,6 +191,9 @@ impl<T: Queued> PriorityQueue<T> {
         if self.transmitter.packet().is_some() {
             return None;
         }
+        if let Some(frame) = self.frames.pop_front() {
+            return Some(self.begin_frame(now, frame, line));
+        }
         let priority = self.scheduler.next(&self.heads())?;
         let lane = &mut self.lanes[priority.index()];
         let Waiting { ready, packet } = lane.pop().expect("the scheduler chose a first packet");
@@ -192,6 +206,19 @@ impl<T: Queued> PriorityQueue<T> {
             behind: lane.backlog(),
         });
         Some(self.transmitter.begin(now.max(ready), packet, line))
+    }
+
+    fn begin_frame(&mut self, now: Time, frame: T, line: &mut Serializer) -> Time {
+        let size = frame.size();
+        self.total.packets -= Packets::new(1);
+        self.total.bytes -= size;
+        let highest = Priority::ALL[Priority::COUNT - 1];
+        self.began = Some(Began {
+            priority: highest,
+            size,
+            behind: self.backlog(highest),
+        });
+        self.transmitter.begin(now, frame, line)
     }
 
     /// The sizes of the first packets that may be sent.
@@ -232,6 +259,11 @@ impl<T: Queued> PriorityQueue<T> {
     pub fn cut(&mut self, now: Time) -> Vec<T> {
         let mut packets: Vec<T> = self.transmitter.cut(now).into_iter().collect();
         packets.extend(self.flush(PrioritySet::ALL));
+        for frame in self.frames.drain(..) {
+            self.total.packets -= Packets::new(1);
+            self.total.bytes -= frame.size();
+            packets.push(frame);
+        }
         self.paused = PrioritySet::EMPTY;
         self.began = None;
         packets
@@ -242,6 +274,7 @@ impl<T: Queued> PriorityQueue<T> {
         let waiting = self.lanes.iter().flat_map(|lane| &lane.packets);
         waiting
             .map(|waiting| &waiting.packet)
+            .chain(&self.frames)
             .chain(self.transmitter.packet())
     }
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 
 use incastle_links::{Degradation, DegradedLink, RateChange, RateSchedule};
 use incastle_queueing::{
-    CongestionPointConfig, DropTail, DualPi2Config, Lossless, LosslessConfig, Marker, PortBuffer,
-    SharedBuffer,
+    CongestionPointConfig, DropTail, DualPi2Config, Lossless, LosslessConfig, Marker, PauseMode,
+    PortBuffer, SharedBuffer,
 };
 use incastle_routing::{Routes, RoutesConfig, Unreachable};
 use incastle_units::{Rate, Span};
 
 use crate::core::{HostIndex, Node, Order, PortIndex, Purpose, Source, SwitchIndex, substream};
 use crate::network::{
-    Ecmp, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage, Pool, Port,
-    PriorityConfig, Sampler, SharedMemory, Switch, Turns, Wire, edges,
+    Ecmp, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage, Pausing, Pool,
+    Port, PriorityConfig, Sampler, SharedMemory, Switch, Turns, Wire, edges,
 };
 
 /// The parameters of a switch.
@@ -130,6 +130,7 @@ pub struct NetworkBuilder {
     earlier: BTreeMap<PortIndex, u32>,
     convergence: Span,
     order: Order,
+    pause_mode: PauseMode,
 }
 
 impl NetworkBuilder {
@@ -148,6 +149,7 @@ impl NetworkBuilder {
             earlier: BTreeMap::new(),
             convergence: Span::ZERO,
             order: Order::default(),
+            pause_mode: PauseMode::default(),
         }
     }
 
@@ -159,6 +161,11 @@ impl NetworkBuilder {
     /// Sets the time from a failure or recovery of a link to the change of the routes.
     pub fn convergence(&mut self, convergence: Span) {
         self.convergence = convergence;
+    }
+
+    /// Sets the end of pauses: expiry, or a frame that resumes alone.
+    pub fn pause_mode(&mut self, mode: PauseMode) {
+        self.pause_mode = mode;
     }
 
     /// Events of one instant come in the order in which they were entered, as in ns-3. All times have to be whole
@@ -216,7 +223,7 @@ impl NetworkBuilder {
             let index = u64::from(index.0);
             let rng = substream(self.seed, Source::Port, index, Purpose::Marking);
             assert!(steady, "the links of a port with priorities do not change");
-            port = port.with_priorities(priorities, rng);
+            port = port.with_priorities(priorities, rng, self.pause_mode);
         }
         if !config.schedule.is_empty() {
             let schedule = RateSchedule::new(config.rate, config.schedule);
@@ -281,25 +288,28 @@ impl NetworkBuilder {
             Host::new(port, rate, *config, rng)
         });
         let numbering = Numbering::of(&self.owners, self.switches.len());
+        let switch_names = self.switches.iter().map(|(name, _)| name.clone()).collect();
+        let switches = self.switches.into_iter().zip(&numbering.ports_of);
+        let switches = switches.map(|((_, config), ports)| Switch {
+            memory: config.memory.map(SharedMemory::new),
+            lossless: config.lossless.map(|config| {
+                let rates = ports.iter().map(|port| self.ports[port.index()].rate());
+                let rates: Vec<Rate> = rates.collect();
+                Box::new(Pausing::new(Lossless::new(&config, &rates)))
+            }),
+        });
+        let switches = switches.collect();
         let network = Network {
             seed,
             order: self.order,
+            pause_mode: self.pause_mode,
             turns: Turns::new(self.order),
             numbers: numbering.numbers,
             ports_of: numbering.ports_of,
             hosts: hosts.collect(),
             host_names: self.hosts.iter().map(|(name, _)| name.clone()).collect(),
-            switch_names: self.switches.iter().map(|(name, _)| name.clone()).collect(),
-            switches: self
-                .switches
-                .into_iter()
-                .map(|(_, config)| Switch {
-                    memory: config.memory.map(SharedMemory::new),
-                    lossless: config
-                        .lossless
-                        .map(|config| Box::new(Lossless::new(&config))),
-                })
-                .collect(),
+            switch_names,
+            switches,
             ports: self.ports,
             owners: self.owners,
             schedules: self.schedules,

@@ -32,7 +32,8 @@ pub(crate) use extras::Extras;
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
-pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, PauseFrame, Pool};
+pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, Pool};
+pub(crate) use pausing::{PauseTimer, Pausing};
 pub(crate) use port::{
     Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, Port, Sampler, Wakes,
 };
@@ -44,7 +45,7 @@ pub(crate) use wire::{Inserted, Wire};
 use std::collections::BTreeMap;
 
 use incastle_links::RateSchedule;
-use incastle_queueing::{JudgedLate, Lossless, Verdict};
+use incastle_queueing::{JudgedLate, PauseMode, Verdict};
 use incastle_routing::Routes;
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
@@ -58,7 +59,7 @@ use crate::probe::{Probe, QueueSeen, Transit};
 pub(crate) struct Switch {
     pub(crate) memory: Option<SharedMemory>,
     /// Of a switch with priorities.
-    pub(crate) lossless: Option<Box<Lossless>>,
+    pub(crate) lossless: Option<Box<Pausing>>,
 }
 
 /// The occupancy of a switch, or of one of its ports.
@@ -81,6 +82,8 @@ pub(crate) struct Judged {
 pub struct Network {
     pub(crate) seed: u64,
     pub(crate) order: Order,
+    /// The end of pauses at all ports.
+    pub(crate) pause_mode: PauseMode,
     pub(crate) turns: Turns,
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,
@@ -288,7 +291,7 @@ impl Network {
         let nic = self.hosts[host.index()].queue_pairs.as_deref_mut()?;
         let first = *nic.control.front()?;
         let priority = self.pool.at(first).packet.priority();
-        (!nic.paused.contains(priority)).then(|| nic.control.pop_front())?
+        (!nic.paused().contains(priority)).then(|| nic.control.pop_front())?
     }
 
     /// Whether NICs wake up as in HPCC's ns-3.

@@ -3,7 +3,7 @@
 //!
 //! Segments are matched first and everything else out of line: a jump table costs every packet more.
 
-use incastle_queueing::{Priority, Queued};
+use incastle_queueing::{PauseFrame, Priority, Queued};
 use incastle_routing::{Destination, Hop};
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::Segment;
@@ -54,14 +54,6 @@ pub(crate) enum Body {
 
 /// No place in the arena.
 pub(crate) const NO_TELEMETRY: u32 = u32::MAX;
-
-/// The content of a pause frame: one priority of its class-enable vector.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct PauseFrame {
-    pub(crate) priority: Priority,
-    /// Zero resumes.
-    pub(crate) quanta: u16,
-}
 
 /// The ECN field in the two lowest bits; above it the number of ports passed, which wraps: a hint for the next-hop
 /// cache.
@@ -377,8 +369,8 @@ impl Packet {
                 let numbers = u64::from(packet.psn) << 32 | u64::from(packet.msn) << 8;
                 (bits << 24, numbers ^ u64::from(packet.length))
             }
-            Body::Pause(PauseFrame { priority, quanta }) => {
-                let body = u64::from(priority.number()) << 16 | u64::from(*quanta);
+            Body::Pause(PauseFrame { priorities, quanta }) => {
+                let body = u64::from(priorities.bits()) << 16 | u64::from(*quanta);
                 (1 << 58, body)
             }
         };

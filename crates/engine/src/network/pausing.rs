@@ -4,16 +4,74 @@
 //! A pause frame is a packet for the node at the other end of a link, which no route has. Source: IEEE 802.1Qbb; the order
 //! of steps is that of HPCC's simulator (switch-node.cc). Leaves out: the accounting (incastle-queueing).
 
-use incastle_queueing::{Passage, PauseDue, PauseTransition, PrioritySet};
+use incastle_queueing::{Lossless, Passage, PauseDue, PauseFrame, PauseStatistics, Priority};
 use incastle_units::{Ecn, Time};
 
 use super::port::{Offer, Offered, Sent};
-use super::{Body, Marks, Network, Packet, PauseFrame, enter};
-use crate::core::{EndpointIndex, EventQueue, HostIndex, Node, PortIndex, SwitchIndex};
+use super::{Body, Marks, Network, Packet, enter};
+use crate::core::{
+    EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
+};
 use crate::probe::Probe;
 
-/// The quanta of a pause until further notice.
-const MAX_QUANTA: u16 = u16::MAX;
+/// The memory of a switch with priorities, and its entered refresh of pauses.
+pub(crate) struct Pausing {
+    lossless: Lossless,
+    refresh: Option<Time>,
+}
+
+impl Pausing {
+    pub(crate) const fn new(lossless: Lossless) -> Self {
+        Self {
+            lossless,
+            refresh: None,
+        }
+    }
+
+    /// The next refresh, unless an earlier one is entered. At the instant of that one it is entered no more.
+    fn next_refresh(&mut self, now: Time) -> Option<Time> {
+        self.refresh.take_if(|refresh| *refresh <= now);
+        let next = self.lossless.poll_timeout()?;
+        if self.refresh.is_some_and(|entered| entered <= next) {
+            return None;
+        }
+        self.refresh = Some(next);
+        Some(next)
+    }
+}
+
+/// The timers of pauses, as sources of control events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum PauseTimer {
+    /// A switch refreshes pauses.
+    Refresh(SwitchIndex),
+    /// A pause of a port ends.
+    Expiry(PortIndex),
+}
+
+impl PauseTimer {
+    const REFRESH: u32 = 1 << 31;
+    const EXPIRY: u32 = 1 << 30;
+
+    /// The source of its events: above all ports.
+    const fn source(self) -> u32 {
+        match self {
+            Self::Refresh(switch) => Self::REFRESH | switch.0,
+            Self::Expiry(port) => Self::EXPIRY | port.0,
+        }
+    }
+
+    /// The timer of a control event, if it is one.
+    pub(crate) const fn of(source: u32) -> Option<Self> {
+        if source & Self::REFRESH != 0 {
+            Some(Self::Refresh(SwitchIndex(source & !Self::REFRESH)))
+        } else if source & Self::EXPIRY != 0 {
+            Some(Self::Expiry(PortIndex(source & !Self::EXPIRY)))
+        } else {
+            None
+        }
+    }
+}
 
 impl Network {
     /// The port of the other direction of a link.
@@ -43,7 +101,9 @@ impl Network {
         let packet = self.pool.at(offer.slot).packet;
         let passage = self.passage(at, &packet);
         let lossless = self.switches[switch.index()].lossless.as_mut();
-        let admission = lossless.map_or(Ok(()), |lossless| lossless.admit(&passage));
+        let admission = lossless.map_or(Ok(()), |pausing| {
+            pausing.lossless.admit(offer.now, &passage)
+        });
         let port = &mut self.ports[at.index()];
         let mut offered = port.offer_by_priority(offer, admission, &mut self.pool, probe);
         self.begin_by_priority(switch, at, offer.now, &mut offered.wakes.departure);
@@ -69,8 +129,8 @@ impl Network {
             return;
         }
         let passage = self.passage(at, &begun.packet);
-        if let Some(lossless) = &mut self.switches[switch.index()].lossless {
-            lossless.begin(&passage);
+        if let Some(pausing) = &mut self.switches[switch.index()].lossless {
+            pausing.lossless.begin(now, &passage);
         }
     }
 
@@ -87,8 +147,8 @@ impl Network {
         }
         if !sent.packet.is_pause() {
             let passage = self.passage(at, &sent.packet);
-            if let Some(lossless) = &mut self.switches[switch.index()].lossless {
-                lossless.end(&passage);
+            if let Some(pausing) = &mut self.switches[switch.index()].lossless {
+                pausing.lossless.end(now, &passage);
             }
         }
         self.begin_by_priority(switch, at, now, &mut sent.next);
@@ -104,8 +164,8 @@ impl Network {
         probe: &mut P,
     ) {
         if let Node::Switch(switch) = self.owners[at.index()]
-            && let Some(lossless) = &self.switches[switch.index()].lossless
-            && lossless.has_due()
+            && let Some(pausing) = &self.switches[switch.index()].lossless
+            && pausing.lossless.has_due()
         {
             self.send_pauses_of(switch, now, events, probe);
         }
@@ -120,11 +180,16 @@ impl Network {
         probe: &mut P,
     ) {
         // Frames that begin at once release nothing, and make no others due.
-        let Some(lossless) = &mut self.switches[switch.index()].lossless else {
+        let Some(pausing) = &mut self.switches[switch.index()].lossless else {
             return;
         };
-        let size = lossless.frame();
-        for due in lossless.take_due() {
+        let size = pausing.lossless.frame();
+        let due = pausing.lossless.take_due();
+        if let Some(refresh) = pausing.next_refresh(now) {
+            let timer = PauseTimer::Refresh(switch);
+            events.push(Event::new(refresh, Kind::Control, timer.source()));
+        }
+        for due in due {
             self.send_pause(switch, due, size, now, events, probe);
         }
     }
@@ -132,21 +197,13 @@ impl Network {
     fn send_pause<P: Probe>(
         &mut self,
         switch: SwitchIndex,
-        due: PauseDue,
+        PauseDue { port, frame }: PauseDue,
         size: u16,
         now: Time,
         events: &mut EventQueue,
         probe: &mut P,
     ) {
-        let at = self.ports_of[switch.index()][due.port];
-        let quanta = match due.transition {
-            PauseTransition::Pause => MAX_QUANTA,
-            PauseTransition::Resume => 0,
-        };
-        let frame = PauseFrame {
-            priority: due.priority,
-            quanta,
-        };
+        let at = self.ports_of[switch.index()][port];
         let slot = self.pool.put(Packet {
             body: Body::Pause(frame),
             to: EndpointIndex(u32::MAX),
@@ -163,6 +220,35 @@ impl Network {
         enter(events, at, wakes);
     }
 
+    /// A timer of pauses has come.
+    pub(crate) fn pause_timer<P: Probe>(
+        &mut self,
+        timer: PauseTimer,
+        now: Time,
+        events: &mut EventQueue,
+        probe: &mut P,
+    ) {
+        match timer {
+            PauseTimer::Refresh(switch) => {
+                if let Some(pausing) = &mut self.switches[switch.index()].lossless {
+                    pausing.lossless.on_timeout(now);
+                }
+                self.send_pauses_of(switch, now, events, probe);
+            }
+            PauseTimer::Expiry(at) => self.change_pauses(at, None, now, events, probe),
+        }
+    }
+
+    /// The pauses of a priority at a port of a switch with priorities.
+    pub fn pauses(
+        &self,
+        port: PortIndex,
+        priority: Priority,
+        now: Time,
+    ) -> Option<PauseStatistics> {
+        self.ports[port.index()].pauses(priority, now)
+    }
+
     /// A pause frame has reached a switch over a link: the port of the other direction pauses, or goes on.
     pub(crate) fn paused_by<P: Probe>(
         &mut self,
@@ -173,15 +259,28 @@ impl Network {
         probe: &mut P,
     ) {
         let at = Self::reverse(from);
+        if self.ports[at.index()].has_priorities() {
+            self.change_pauses(at, Some(&frame), now, events, probe);
+        }
+    }
+
+    fn change_pauses<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        frame: Option<&PauseFrame>,
+        now: Time,
+        events: &mut EventQueue,
+        probe: &mut P,
+    ) {
         let Node::Switch(switch) = self.owners[at.index()] else {
-            unreachable!("the frame has reached a switch")
+            unreachable!("pauses of hosts are those of their NICs")
         };
         let port = &mut self.ports[at.index()];
-        if !port.has_priorities() {
-            return;
+        let mut wakes = port.change_pauses(frame, now, probe);
+        if let Some(expiry) = port.next_expiry(now) {
+            let timer = PauseTimer::Expiry(at);
+            events.push(Event::new(expiry, Kind::Control, timer.source()));
         }
-        let priorities = PrioritySet::only(frame.priority);
-        let mut wakes = port.set_paused(priorities, frame.quanta > 0, now, probe);
         self.begin_by_priority(switch, at, now, &mut wakes.departure);
         enter(events, at, wakes);
         self.send_pauses(at, now, events, probe);

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use incastle_queueing::PrioritySet;
+use incastle_queueing::{PauseFrame, PauseReceiver, PrioritySet};
 use incastle_units::Time;
 
 use crate::core::EndpointIndex;
@@ -43,8 +43,8 @@ pub(crate) struct QueuePairs {
     ring: Vec<EndpointIndex>,
     /// The place of the one served last.
     last: usize,
-    /// Priorities that the switch has paused.
-    pub(crate) paused: PrioritySet,
+    /// Pauses by the switch, from the first one on.
+    receiver: Option<PauseReceiver>,
     /// The entered wake-up for the pacing of a queue pair, if any.
     pub(crate) wakes_at: Option<Time>,
     /// The entered wake-up for the end of the packet being sent, if any.
@@ -57,6 +57,31 @@ impl QueuePairs {
     /// Adds a queue pair at the end of the round robin.
     pub(crate) fn join(&mut self, index: EndpointIndex) {
         self.ring.push(index);
+    }
+
+    /// The priorities that the switch has paused.
+    pub(crate) fn paused(&self) -> PrioritySet {
+        let receiver = self.receiver.as_ref();
+        receiver.map_or(PrioritySet::EMPTY, PauseReceiver::paused)
+    }
+
+    /// A pause frame has arrived; returns the next end of a pause.
+    pub(crate) fn pause(
+        &mut self,
+        now: Time,
+        frame: PauseFrame,
+        new: impl FnOnce() -> PauseReceiver,
+    ) -> Option<Time> {
+        let receiver = self.receiver.get_or_insert_with(new);
+        let _ = receiver.on_timeout(now);
+        let _ = receiver.on_frame(now, &frame);
+        receiver.poll_timeout()
+    }
+
+    /// Ends the pauses that have expired; returns whether there were some.
+    pub(crate) fn end_pauses(&mut self, now: Time) -> bool {
+        let receiver = self.receiver.as_mut();
+        receiver.is_some_and(|receiver| !receiver.on_timeout(now).resumed.is_empty())
     }
 
     /// Whether any queue pair is in the round robin, or a control packet waits.

@@ -6,7 +6,7 @@ use incastle_rdma::Opcode;
 use incastle_transport::tcp::{Flags, Segment};
 use incastle_transport::udt::wire::Control;
 
-use crate::network::{Body, Extras, Identity, Packet, PauseFrame};
+use crate::network::{Body, Extras, Identity, Packet};
 use crate::probe::{Content, Lost, Number, SentContent, SentPacket, Tag};
 
 /// The bits of the ECN field in `Packet::identity`.
@@ -95,7 +95,7 @@ impl Packet {
                 packet, telemetry, ..
             } => SentContent::Rdma(*packet, extras.hops(*telemetry).into()),
             Body::Cnm { psi } => SentContent::Notification(*psi),
-            Body::Pause(PauseFrame { priority, quanta }) => SentContent::Pause(*priority, *quanta),
+            Body::Pause(frame) => SentContent::Pause(*frame),
         };
         SentPacket {
             to: self.to,

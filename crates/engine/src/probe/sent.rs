@@ -3,7 +3,7 @@
 //! Leaves out: its sender (see the record of the flow), and frames, which incastle-capture builds.
 
 use incastle_congestion::HopTelemetry;
-use incastle_queueing::Priority;
+use incastle_queueing::PauseFrame;
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::{SackBlock, Segment};
 use incastle_transport::udt::wire::{
@@ -41,8 +41,8 @@ pub enum SentContent {
     Rdma(incastle_rdma::Packet, Box<[HopTelemetry]>),
     /// A congestion notification (QCN) with its quantised feedback.
     Notification(u8),
-    /// A pause frame for one priority, with its quanta (IEEE 802.1Qbb).
-    Pause(Priority, u16),
+    /// A pause frame (IEEE 802.1Qbb).
+    Pause(PauseFrame),
 }
 
 /// A control packet of UDT with its loss list or handshake.

@@ -6,7 +6,7 @@ use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, HopTelemetry,
     Reaction, Window,
 };
-use incastle_engine::core::{HostIndex, Node, Side};
+use incastle_engine::core::{HostIndex, Node, PortIndex, Side};
 use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, QueuePairSettings, TransportSpec,
 };
@@ -16,8 +16,9 @@ use incastle_engine::network::{
 use incastle_engine::probe::NoProbe;
 use incastle_engine::{Simulation, Totals};
 use incastle_queueing::{
-    AccountingOptions, IngressPortConfig, LosslessConfig, PauseThreshold, PriorityEcnConfig,
-    PriorityMemoryConfig, PrioritySet, ReleaseAt, SchedulerConfig,
+    AccountingOptions, IngressPortConfig, LosslessConfig, PauseMode, PauseSenderConfig,
+    PauseThreshold, Priority, PriorityEcnConfig, PriorityMemoryConfig, PrioritySet, ReleaseAt,
+    SchedulerConfig,
 };
 use incastle_rdma::{Config, Verb};
 use incastle_units::{Bytes, Rate, Span, Time};
@@ -57,7 +58,11 @@ struct Lossless {
     senders: usize,
     memory: Bytes,
     headroom: Bytes,
-    pauses: bool,
+    threshold: PauseThreshold,
+    /// The rate of the link to the receiver.
+    last_rate: Rate,
+    /// The time of a pause frame; absent: the switch sends none.
+    quanta: Option<u16>,
 }
 
 impl Default for Lossless {
@@ -67,20 +72,21 @@ impl Default for Lossless {
             senders: 8,
             memory: Bytes::new(1_000_000),
             headroom: Bytes::new(50_000),
-            pauses: true,
+            threshold: PauseThreshold::Dynamic {
+                alpha: 0.125,
+                resume_offset: Bytes::new(3_000),
+            },
+            last_rate: RATE,
+            quanta: Some(u16::MAX),
         }
     }
 }
 
 impl Lossless {
-    fn build(self) -> Network {
-        let mut builder = NetworkBuilder::new(1);
+    fn switch(self, ports: usize) -> SwitchConfig {
         let port = IngressPortConfig {
             headroom: self.headroom,
-            threshold: PauseThreshold::Dynamic {
-                alpha: 0.125,
-                resume_offset: Bytes::new(3_000),
-            },
+            threshold: self.threshold,
         };
         let memory = PriorityMemoryConfig {
             capacity: self.memory,
@@ -88,30 +94,71 @@ impl Lossless {
             uncounted: PrioritySet::EMPTY,
             reserve: Bytes::ZERO,
             egress_alpha: 8.0,
-            ports: vec![port; self.senders + 1],
+            ports: vec![port; ports],
             options: AccountingOptions::default(),
         };
-        let config = SwitchConfig {
+        SwitchConfig {
             memory: None,
             lossless: Some(LosslessConfig {
                 memory,
                 release_at: ReleaseAt::End,
-                pauses: self.pauses,
+                pause: self.quanta.map(|quanta| PauseSenderConfig {
+                    mode: PauseMode::Quanta,
+                    quanta,
+                }),
                 frame: Bytes::new(64),
             }),
+        }
+    }
+
+    /// The link of a host, and its switch's direction of it.
+    fn link(self, host: usize) -> (LinkConfig, LinkConfig) {
+        let rate = if host == self.senders {
+            self.last_rate
+        } else {
+            RATE
         };
-        let switch = Node::Switch(builder.switch("switch", config));
+        (LinkConfig::unlimited(rate, DELAY), port_of_switch(rate))
+    }
+
+    fn build(self) -> Network {
+        let mut builder = NetworkBuilder::new(1);
+        let switch = Node::Switch(builder.switch("switch", self.switch(self.senders + 1)));
         for host in 0..=self.senders {
-            let host = Node::Host(builder.host(format!("host:{host}"), HostConfig::default()));
-            let mut back = LinkConfig::unlimited(RATE, DELAY);
-            back.priorities = Some(Box::new(PriorityConfig {
-                scheduler: SchedulerConfig::Strict,
-                ecn: PriorityEcnConfig::default(),
-            }));
-            builder.link(host, switch, LinkConfig::unlimited(RATE, DELAY), back);
+            let name = format!("host:{host}");
+            let node = Node::Host(builder.host(name, HostConfig::default()));
+            let (forth, back) = self.link(host);
+            builder.link(node, switch, forth, back);
         }
         builder.build().expect("every host is reachable")
     }
+
+    /// The receiver is at a second switch. Also returns the port of the trunk towards it.
+    fn behind_a_trunk(self) -> (Network, PortIndex) {
+        let mut builder = NetworkBuilder::new(1);
+        let first = Node::Switch(builder.switch("first", self.switch(self.senders + 1)));
+        let second = Node::Switch(builder.switch("second", self.switch(2)));
+        builder.link(first, second, port_of_switch(RATE), port_of_switch(RATE));
+        for host in 0..=self.senders {
+            let name = format!("host:{host}");
+            let node = Node::Host(builder.host(name, HostConfig::default()));
+            let switch = if host == self.senders { second } else { first };
+            let (forth, back) = self.link(host);
+            builder.link(node, switch, forth, back);
+        }
+        let network = builder.build().expect("every host is reachable");
+        let trunk = network.ports().next().expect("the trunk was added first");
+        (network, trunk)
+    }
+}
+
+fn port_of_switch(rate: Rate) -> LinkConfig {
+    let mut port = LinkConfig::unlimited(rate, DELAY);
+    port.priorities = Some(Box::new(PriorityConfig {
+        scheduler: SchedulerConfig::Strict,
+        ecn: PriorityEcnConfig::default(),
+    }));
+    port
 }
 
 /// A message from one host to another at time zero.
@@ -295,6 +342,70 @@ fn an_incast_with_headroom_loses_nothing() {
 }
 
 #[test]
+fn a_pause_and_its_end_to_the_picosecond() {
+    // Twelve packets of 4140 bytes: 331.2 ns each at the sender, 3312 ns to the receiver. The third reaches the switch at
+    // 1993.6 ns and XOFF with it; a frame of 5.12 ns and 1 us later the tenth is being sent, and is finished. The switch is
+    // empty when these ten have left, at 1331.2 + 33,120 = 34,451.2 ns, and resumes: the eleventh leaves at 35,456.32 ns,
+    // is whole at the switch at 36,787.52 ns, and the twelfth follows it to the receiver.
+    let network = Lossless {
+        threshold: PauseThreshold::Static {
+            xoff: Bytes::new(12_000),
+            xon: Bytes::ZERO,
+        },
+        last_rate: Rate::from_bits_per_second(10_000_000_000),
+        ..Lossless::default()
+    };
+    let expected = Time::from_ps(36_787_520 + 2 * 3_312_000 + 1_000_000);
+    // Of a hundred quanta, 512 ns: the pause lasts by its refreshes, none of which is in the way of the end.
+    for quanta in [u16::MAX, 100] {
+        let network = Lossless {
+            quanta: Some(quanta),
+            ..network
+        };
+        let message = Message::new(0, 8, Verb::Send, 12 * 4_096);
+        let done = Arc::clone(&message.done);
+        run(network.build(), boxed(vec![message]));
+        assert_eq!(*done.lock().expect("no test has panicked"), [expected]);
+    }
+}
+
+#[test]
+fn pauses_spread_over_switches_and_do_not_expire() {
+    let network = Lossless {
+        quanta: Some(500),
+        last_rate: Rate::from_bits_per_second(25_000_000_000),
+        ..Lossless::default()
+    };
+    let (network, trunk) = network.behind_a_trunk();
+    let writes = (0..8).map(|from| Message::new(from, 8, Verb::Write, 1_000_000));
+    let messages: Vec<Message> = writes.collect();
+    let done: Vec<_> = messages
+        .iter()
+        .map(|message| Arc::clone(&message.done))
+        .collect();
+    let mut simulation = Simulation::new(network, NoProbe);
+    for message in boxed(messages) {
+        simulation.add_application(message);
+    }
+    let end = Time::ZERO + Span::from_us(10_000);
+    simulation.run(end, u64::MAX).expect("time goes on");
+    simulation.check_conservation();
+    let ended = |done: &Arc<Mutex<Vec<Time>>>| done.lock().expect("no test has panicked").len();
+    assert_eq!(done.iter().map(ended).sum::<usize>(), 8);
+    assert_eq!(simulation.totals().drops, 0);
+    let priority = Priority::new(3).expect("it is one of eight");
+    let pauses = simulation.network().pauses(trunk, priority, end);
+    let pauses = pauses.expect("a port with priorities");
+    assert!(
+        pauses.pauses > 0 && pauses.pause_frames > pauses.pauses,
+        "{pauses:?}"
+    );
+    assert_eq!((pauses.expired, pauses.pauses), (0, pauses.resume_frames));
+    // Eight megabytes at 25 Gbit/s take 2.56 ms and a little for headers; the trunk could send them in a quarter.
+    assert!(pauses.paused_for > Span::from_us(1_500), "{pauses:?}");
+}
+
+#[test]
 fn without_headroom_packets_are_lost_and_repeated() {
     let network = Lossless {
         headroom: Bytes::ZERO,
@@ -308,7 +419,7 @@ fn without_headroom_packets_are_lost_and_repeated() {
 #[test]
 fn without_pauses_headroom_only_delays_the_loss() {
     let network = Lossless {
-        pauses: false,
+        quanta: None,
         ..Lossless::default()
     };
     let (totals, ended) = incast(network, 2_000_000);

@@ -123,6 +123,39 @@ fn queue_0_of_round_robin_is_never_paused() {
 }
 
 #[test]
+fn frames_of_control_go_first_and_are_never_paused() {
+    let mut line = Serializer::new(FAST);
+    let mut queue = PriorityQueue::new(&SchedulerConfig::Strict);
+    queue.pause(PrioritySet::ALL);
+    assert_eq!(
+        queue.push(ns(0), priority(7), packet(1, 100, 7), &mut line),
+        None
+    );
+    assert_eq!(
+        queue.push_frame(ns(0), packet(2, 64, 0), &mut line),
+        Some(ns(64))
+    );
+    queue.resume(PrioritySet::ALL, ns(10), &mut line);
+    assert_eq!(queue.push_frame(ns(20), packet(3, 64, 0), &mut line), None);
+    assert_eq!(queue.waiting(), backlog(2, 164));
+    let mut left = Vec::new();
+    for departs in [64, 128, 228] {
+        let (packet, _) = queue.depart(ns(departs), &mut line).expect("it is due");
+        left.push(packet.number);
+    }
+    assert_eq!(left, [2, 3, 1]);
+    assert_eq!(queue.waiting(), LaneBacklog::default());
+    // A line that fails loses them as well.
+    queue.push_frame(ns(300), packet(4, 64, 0), &mut line);
+    queue.push_frame(ns(300), packet(5, 64, 0), &mut line);
+    assert_eq!(queue.cut(ns(310)).len(), 2);
+    assert_eq!(
+        (queue.stored().count(), queue.waiting()),
+        (0, LaneBacklog::default())
+    );
+}
+
+#[test]
 fn the_caller_learns_which_packet_began_and_may_mark_it() {
     let mut port = Port::new(&SchedulerConfig::Strict);
     let began = |of, size, behind| {

@@ -19,7 +19,9 @@ mod scheduled;
 
 use std::mem::offset_of;
 
-use incastle_queueing::{DualPi2Config, DualQueue, JudgedLate, SharedBuffer, Verdict};
+use incastle_queueing::{
+    DualPi2Config, DualQueue, JudgedLate, PauseMode, PauseReceiver, SharedBuffer, Verdict,
+};
 use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -141,8 +143,10 @@ impl Port {
         mut self,
         config: &PriorityConfig,
         rng: Xoshiro256PlusPlus,
+        mode: PauseMode,
     ) -> Self {
-        let lanes = PriorityLanes::new(config, rng);
+        let receiver = PauseReceiver::new(mode, self.rate());
+        let lanes = PriorityLanes::new(config, rng, receiver);
         self.set_queue(ScheduledQueue::Priority(Box::new(lanes)));
         self
     }

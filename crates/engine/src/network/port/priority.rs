@@ -6,8 +6,8 @@
 
 use incastle_congestion::HopTelemetry;
 use incastle_queueing::{
-    Began, DropCause, MarkAt, PriorityEcn, PriorityEcnConfig, PriorityQueue, PrioritySet,
-    SchedulerConfig, Verdict,
+    Began, DropCause, MarkAt, PauseChange, PauseFrame, PauseReceiver, PauseStatistics, Priority,
+    PriorityEcn, PriorityEcnConfig, PriorityQueue, SchedulerConfig, Verdict,
 };
 use incastle_units::{Bytes, Ecn, Serializer, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -36,16 +36,28 @@ pub(super) struct PriorityLanes {
     sent: Bytes,
     /// The arrival of the packet being sent, where that has a turn.
     arrives: Option<Time>,
+    /// Whether pause frames go before all priorities. HPCC's simulator has them in queue 0, behind ACKs.
+    frames_first: bool,
+    receiver: PauseReceiver,
+    /// The entered end of a pause, if any.
+    expiry: Option<Time>,
 }
 
 impl PriorityLanes {
-    pub(super) fn new(config: &PriorityConfig, rng: Xoshiro256PlusPlus) -> Self {
+    pub(super) fn new(
+        config: &PriorityConfig,
+        rng: Xoshiro256PlusPlus,
+        receiver: PauseReceiver,
+    ) -> Self {
         Self {
             queue: PriorityQueue::new(&config.scheduler),
             ecn: PriorityEcn::new(&config.ecn),
             rng,
             sent: Bytes::ZERO,
             arrives: None,
+            frames_first: config.scheduler != SchedulerConfig::RoundRobin,
+            receiver,
+            expiry: None,
         }
     }
 
@@ -78,6 +90,9 @@ impl PriorityLanes {
         packet: Packet,
         line: &mut Serializer,
     ) -> Option<Time> {
+        if packet.is_pause() && self.frames_first {
+            return self.queue.push_frame(ready, packet, line);
+        }
         self.queue.push(ready, packet.priority(), packet, line)
     }
 
@@ -90,19 +105,30 @@ impl PriorityLanes {
         })
     }
 
-    /// Pauses priorities, or lets them send again; returns the departure of a packet that begins.
-    pub(super) fn set_paused(
+    /// A pause frame has arrived, or the end of a pause (`None`); returns the departure of a packet that begins.
+    pub(super) fn change_pauses(
         &mut self,
-        priorities: PrioritySet,
-        paused: bool,
+        frame: Option<&PauseFrame>,
         now: Time,
         line: &mut Serializer,
     ) -> Option<Time> {
-        if paused {
-            self.queue.pause(priorities);
+        let PauseChange { paused, resumed } = match frame {
+            Some(frame) => self.receiver.on_frame(now, frame),
+            None => self.receiver.on_timeout(now),
+        };
+        self.queue.pause(paused);
+        self.queue.resume(resumed, now, line)
+    }
+
+    /// The next end of a pause, unless an earlier one is entered. At the instant of that one it is entered no more.
+    pub(super) fn next_expiry(&mut self, now: Time) -> Option<Time> {
+        self.expiry.take_if(|expiry| *expiry <= now);
+        let next = self.receiver.poll_timeout()?;
+        if self.expiry.is_some_and(|entered| entered <= next) {
             return None;
         }
-        self.queue.resume(priorities, now, line)
+        self.expiry = Some(next);
+        Some(next)
     }
 
     /// The packet whose sending has begun, with the verdict of the markers; telemetry is stamped on it.
@@ -209,22 +235,34 @@ impl Port {
         }
     }
 
-    /// Pauses priorities, or lets them send again; returns the departure of a packet that begins.
-    pub(crate) fn set_paused<P: Probe>(
+    /// A pause frame has arrived, or the end of a pause (`None`).
+    pub(crate) fn change_pauses<P: Probe>(
         &mut self,
-        priorities: PrioritySet,
-        paused: bool,
+        frame: Option<&PauseFrame>,
         now: Time,
         probe: &mut P,
     ) -> Wakes {
         let lanes = lanes(&mut self.scheduled);
-        let departure = lanes.set_paused(priorities, paused, now, &mut self.line);
+        let departure = lanes.change_pauses(frame, now, &mut self.line);
         if departure.is_some() && self.observed {
             probe.queue_changed(self.index, now, lanes.backlog().waiting_packets);
         }
         Wakes {
             arrival: None,
             departure,
+        }
+    }
+
+    /// The next end of a pause, where its event is to be entered.
+    pub(crate) fn next_expiry(&mut self, now: Time) -> Option<Time> {
+        lanes(&mut self.scheduled).next_expiry(now)
+    }
+
+    /// The pauses of a priority.
+    pub(crate) fn pauses(&self, priority: Priority, now: Time) -> Option<PauseStatistics> {
+        match self.scheduled.as_deref()? {
+            ScheduledQueue::Priority(lanes) => Some(lanes.receiver.statistics(priority, now)),
+            _ => None,
         }
     }
 

@@ -5,19 +5,23 @@ use incastle_routing::Routes;
 
 use super::Fabric;
 use crate::core::{Event, Kind, Node, PortIndex};
-use crate::network::{Change, FAILURES, Packet};
+use crate::network::{Change, FAILURES, Packet, PauseTimer};
 use crate::probe::Probe;
 
 /// The verdict on a packet that is lost with its link.
 const LOST: Verdict = Verdict::Drop(DropCause::LinkDown);
 
 impl<P: Probe> Fabric<P> {
-    /// A link changes its rate, or links fail or recover.
+    /// A link changes its rate, links fail or recover, or a timer of pauses has come.
     #[cold]
     #[inline(never)]
     pub(in crate::simulation) fn control(&mut self, source: u32) {
         if source == FAILURES {
             self.links_change();
+        } else if let Some(timer) = PauseTimer::of(source) {
+            let now = self.clock.now();
+            let (events, probe) = (&mut self.clock.events, &mut self.probe);
+            self.network.pause_timer(timer, now, events, probe);
         } else {
             let at = PortIndex(source);
             self.network

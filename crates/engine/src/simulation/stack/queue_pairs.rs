@@ -2,12 +2,13 @@
 //!
 //! Source: see `network::queue_pairs`. Leaves out: records of single flows inside the NIC.
 
+use incastle_queueing::{PauseFrame, PauseReceiver};
 use incastle_units::Time;
 
 use super::HostStack;
 use crate::core::{EndpointIndex, HostIndex};
 use crate::layout::Slot;
-use crate::network::{Network, PauseFrame, Round};
+use crate::network::{Network, Round};
 use crate::probe::Probe;
 
 impl<P: Probe> HostStack<P> {
@@ -62,7 +63,8 @@ impl<P: Probe> HostStack<P> {
         let nic = self.fabric.network.nic(host);
         let woken = nic.wakes_at.take_if(|at| *at == now).is_some();
         let freed = nic.line_free_at.take_if(|at| *at == now).is_some();
-        if woken || freed {
+        let resumed = nic.end_pauses(now);
+        if woken || freed || resumed {
             self.serve(host);
         }
     }
@@ -70,14 +72,18 @@ impl<P: Probe> HostStack<P> {
     /// A pause frame has reached a host.
     #[cold]
     pub(super) fn paused(&mut self, host: HostIndex, frame: PauseFrame) {
-        let nic = &mut self.fabric.network.hosts[host.index()].queue_pairs;
-        let nic = nic.get_or_insert_default();
-        if frame.quanta > 0 {
-            nic.paused.insert(frame.priority);
-        } else {
-            nic.paused.remove(frame.priority);
-            self.serve(host);
+        let now = self.fabric.clock.now();
+        let network = &mut self.fabric.network;
+        let (mode, port) = (network.pause_mode, network.hosts[host.index()].port);
+        let rate = network.rate(port);
+        let nic = network.hosts[host.index()]
+            .queue_pairs
+            .get_or_insert_default();
+        let expiry = nic.pause(now, frame, || PauseReceiver::new(mode, rate));
+        if let Some(expiry) = expiry {
+            network.enter_line_free(host, expiry, &mut self.fabric.clock.events);
         }
+        self.serve(host);
     }
 
     /// The NIC of a host sends what may leave now.
@@ -113,7 +119,7 @@ impl<P: Probe> HostStack<P> {
     fn next_data(&mut self, host: HostIndex, now: Time) -> Round {
         let flows = &self.flows;
         let nic = self.fabric.network.nic(host);
-        let paused = nic.paused;
+        let paused = nic.paused();
         let round = nic.round(|index| flows.turn(index, now, paused));
         for index in nic.left.drain(..) {
             if let Some(pair) = self

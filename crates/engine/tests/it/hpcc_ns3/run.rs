@@ -19,9 +19,9 @@ use incastle_engine::network::{
 };
 use incastle_engine::probe::NoProbe;
 use incastle_queueing::{
-    AccountingOptions, IngressPortConfig, LinearMarkerConfig, LosslessConfig, PauseThreshold,
-    PriorityEcnConfig, PriorityMemoryConfig, PrioritySet, ReleaseAt, SchedulerConfig,
-    hpcc_ns3_alpha, hpcc_ns3_headroom,
+    AccountingOptions, IngressPortConfig, LinearMarkerConfig, LosslessConfig, PauseMode,
+    PauseSenderConfig, PauseThreshold, PriorityEcnConfig, PriorityMemoryConfig, PrioritySet,
+    ReleaseAt, SchedulerConfig, hpcc_ns3_alpha, hpcc_ns3_headroom,
 };
 use incastle_rdma::{Config, Headers, RateChange, Verb};
 use incastle_units::{Bytes, Rate, Span, Time};
@@ -190,7 +190,10 @@ impl Case {
             lossless: Some(LosslessConfig {
                 memory,
                 release_at: ReleaseAt::Begin,
-                pauses: self.keys.is_set("ENABLE_PFC"),
+                pause: self.keys.is_set("ENABLE_PFC").then_some(PauseSenderConfig {
+                    mode: PauseMode::OnOff,
+                    ..PauseSenderConfig::default()
+                }),
                 frame: Bytes::new(43),
             }),
         }
@@ -220,6 +223,7 @@ impl Case {
     fn network(&self, seed: u64) -> (Network, Vec<Option<HostIndex>>) {
         let mut builder = NetworkBuilder::new(seed);
         builder.order_as_entered();
+        builder.pause_mode(PauseMode::OnOff);
         let mut hosts = vec![None; self.nodes];
         let nodes: Vec<Node> = (0..self.nodes)
             .map(|node| {
