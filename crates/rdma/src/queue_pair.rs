@@ -315,13 +315,14 @@ impl QueuePair {
         }
     }
 
-    /// When pacing lets the next data packet leave, whatever the window; NEVER where none is unsent.
-    pub fn paced_until(&self) -> Time {
-        if self.requester.unsent() > 0 || self.responder.has_response() {
-            self.departures.next()
-        } else {
-            Time::NEVER
-        }
+    /// When pacing lets another data packet leave, whatever the window, and whether there is one or not.
+    pub const fn paced_until(&self) -> Time {
+        self.departures.next()
+    }
+
+    /// Whether it has data that it has not sent.
+    pub fn has_unsent(&self) -> bool {
+        self.requester.unsent() > 0 || self.responder.has_response()
     }
 
     /// The next data packet or request of a READ, if one may leave now.

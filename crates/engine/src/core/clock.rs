@@ -2,12 +2,15 @@
 //!
 //! Time never runs back, and a livelock is detected. Leaves out: the processing of events.
 
-use incastle_units::Time;
+use incastle_units::{Span, Time};
 
 use super::EventQueue;
 
 /// More events than this at one instant are a livelock.
 pub(crate) const MAX_EVENTS_PER_INSTANT: u32 = 10_000_000;
+
+/// The last turn of an event within its nanosecond.
+pub(crate) const LAST_TURN: u64 = 999;
 
 /// More than [`MAX_EVENTS_PER_INSTANT`] events at the present instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +57,14 @@ impl Clock {
             return Err(Livelock);
         }
         Ok(())
+    }
+
+    /// The instant of an event that comes after all others of its instant, where these have turns.
+    pub(crate) fn last_turn(&self, at: Time) -> Time {
+        match self.order {
+            Order::ByKind => at,
+            Order::AsEntered => at.saturating_add(Span::from_ps(LAST_TURN)),
+        }
     }
 
     /// Changes the order of events at one instant.

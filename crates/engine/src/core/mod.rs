@@ -16,6 +16,6 @@ pub use incastle_routing::{
 pub use incastle_units::Digest;
 pub use incastle_units::random::{Purpose, Source, substream};
 
-pub(crate) use clock::{Clock, Livelock, MAX_EVENTS_PER_INSTANT, Order};
+pub(crate) use clock::{Clock, LAST_TURN, Livelock, MAX_EVENTS_PER_INSTANT, Order};
 pub(crate) use event::{Event, Kind};
 pub(crate) use event_queue::EventQueue;

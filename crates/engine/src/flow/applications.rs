@@ -112,7 +112,7 @@ impl Applications {
             let at = at.max(clock.now());
             clock
                 .events
-                .push(Event::new(at, Kind::Application, index.0));
+                .push(Event::new(clock.last_turn(at), Kind::Application, index.0));
         }
     }
 

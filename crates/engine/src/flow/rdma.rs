@@ -87,7 +87,7 @@ impl RdmaEndpoint {
         true
     }
 
-    /// When pacing lets its next packet leave, whatever its window.
+    /// When pacing lets another packet leave, whatever its window.
     pub(crate) fn paced_until(&self) -> Time {
         self.pair.paced_until()
     }

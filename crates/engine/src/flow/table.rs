@@ -222,10 +222,12 @@ impl Flows {
         self.living.get_mut(self.places[index.index()] as usize)
     }
 
-    /// When the pacing of a queue pair lets its next packet leave.
+    /// When the pacing of a queue pair lets its next packet leave; NEVER if it has sent everything.
     pub(crate) fn paced_until(&self, index: EndpointIndex) -> Time {
         match self.peek(index).map(|endpoint| &endpoint.transport) {
-            Some(Transport::Rdma(endpoint)) => endpoint.paced_until(),
+            Some(Transport::Rdma(endpoint)) if endpoint.pair().has_unsent() => {
+                endpoint.paced_until()
+            }
             _ => Time::NEVER,
         }
     }

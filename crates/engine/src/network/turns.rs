@@ -1,17 +1,14 @@
 //! The turns of events at one nanosecond, where events come in the order in which they were entered (ns-3).
 //!
 //! All instants are whole nanoseconds then; an event's picoseconds are its turn among those for the same nanosecond. Those of
-//! applications come first: they are entered long before. An arrival takes its turn when the sending of its packet begins, as ns-3 enters it. Leaves out: more than a
+//! applications come last: ns-3 enters the start of a flow at its instant. An arrival takes its turn when the sending of its packet begins, as ns-3 enters it. Leaves out: more than a
 //! thousand events at one nanosecond, which come by kind and source.
 
 use std::collections::BTreeMap;
 
 use incastle_units::{Span, Time};
 
-use crate::core::Order;
-
-/// The last turn.
-const LAST: u64 = 999;
+use crate::core::{LAST_TURN, Order};
 
 /// The turns, empty where events come by kind.
 #[derive(Debug)]
@@ -52,7 +49,7 @@ impl Turns {
     fn take(&mut self, at: Time) -> Span {
         let entered = self.entered.entry(at).or_default();
         *entered += 1;
-        Span::from_ps((*entered).min(LAST))
+        Span::from_ps((*entered).min(LAST_TURN))
     }
 
     /// Forgets the instants before `now`.

@@ -44,7 +44,8 @@ impl<P: Probe> HostStack<P> {
             nic.join(index);
         }
         if ns3 && pair.poll_moved() {
-            // qbb-net-device.cc, UpdateNextAvail: an entered wake-up moves, but only to an earlier instant.
+            // qbb-net-device.cc, UpdateNextAvail: an entered wake-up moves, but only to an earlier instant, also where the
+            // queue pair has nothing left to send.
             let at = pair.paced_until().max(now);
             if nic.wakes_at.is_some_and(|wake| at < wake) {
                 nic.wakes_at = Some(at);
@@ -95,8 +96,9 @@ impl<P: Probe> HostStack<P> {
             let free_at = network.line_free_at(host);
             let ns3 = network.is_ns3();
             let nic = network.nic(host);
-            // In ns-3 the end of a packet is an event even where sending takes no time.
-            if free_at > now || (sent && ns3) {
+            // In ns-3 the line is busy until the event that ends a packet, even where sending takes no time.
+            let busy = sent || nic.line_free_at.is_some_and(|at| at >= now);
+            if free_at > now || (ns3 && busy) {
                 if nic.is_busy() && nic.line_free_at != Some(free_at) {
                     nic.line_free_at = Some(free_at);
                     network.enter_line_free(host, free_at, &mut self.fabric.clock.events);
