@@ -77,6 +77,8 @@ pub(super) struct Flow {
     pub(super) start: Time,
     /// The FCT of the simulator, where the flow finished.
     pub(super) fct: Option<Span>,
+    /// Its FCT without other flows, by the simulator's formula.
+    pub(super) ideal: Span,
 }
 
 pub(super) struct Case {
@@ -115,6 +117,7 @@ impl Case {
                 bytes: fields[3],
                 start: start(&format!("{seconds}.{ns:09}")),
                 fct: Some(Span::from_ns(fields[5])),
+                ideal: Span::from_ns(fields[6]),
             }
         };
         let link = |host, rate| Link {
@@ -158,10 +161,11 @@ impl Case {
         };
         let fcts = read("fct.csv");
         let fcts = fcts.lines().skip(1);
-        let fct = |row: &str| row.split(',').nth(5)?.parse().ok().map(Span::from_ns);
+        let field = |row: &str, place| row.split(',').nth(place)?.parse().ok().map(Span::from_ns);
+        let result = |row| (field(row, 5), field(row, 6).expect("an ideal FCT"));
         let flows = read("flows.txt");
         let flows = flows.lines().skip(1).filter(|line| !line.is_empty());
-        let flow = |(line, fct): (&str, Option<Span>)| {
+        let flow = |(line, (fct, ideal)): (&str, (Option<Span>, Span))| {
             let words: Vec<&str> = line.split_whitespace().collect();
             let field = |place: usize| words[place].parse::<u64>().expect("a number");
             Flow {
@@ -171,6 +175,7 @@ impl Case {
                 bytes: field(5),
                 start: start(words[6]),
                 fct,
+                ideal,
             }
         };
         Self {
@@ -179,7 +184,7 @@ impl Case {
             nodes,
             switches,
             links: links.map(link).collect(),
-            flows: flows.zip(fcts.map(fct)).map(flow).collect(),
+            flows: flows.zip(fcts.map(result)).map(flow).collect(),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! The cases are not part of the project: `INCASTLE_ORACLE` names the folder with `ns3-rdma` and `ns3-rdma-paths`, or
 //! they lie in ../shared/data. HPCC, TIMELY and DCTCP in rate form draw no random numbers there; each of their FCTs is
-//! compared. Leaves out: DCQCN under random marks.
+//! compared. DCQCN is random there (`dcqcn`).
 #![expect(
     clippy::disallowed_methods,
     clippy::print_stdout,
@@ -10,6 +10,7 @@
 )]
 
 mod case;
+mod dcqcn;
 mod run;
 
 use std::collections::BTreeMap;
