@@ -265,6 +265,11 @@ def test_a_swept_key_without_effect_is_refused(cli: Cli) -> None:
     output = cli(*sweep)
     assert output.status == 2
     assert "--set transport.fast_convergence: it has no effect here, all 2 values" in output.err
+    # The scenario of a result gives each group of flows its transport.
+    assert cli("run", "small.toml", "--out", "whole").status == 0
+    output = cli("sweep", "whole/scenario.toml", "--set", "transport.congestion=dctcp,cubic")
+    assert output.status == 2
+    assert "--set transport.congestion: it has no effect here, all 2 values" in output.err
     both = cli(*sweep, "--set", "transport.congestion=dctcp,cubic", "--set", "run.duration=2 ms")
     assert both.status == 0, both.err
 

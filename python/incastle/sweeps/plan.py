@@ -11,6 +11,7 @@ import hashlib
 import itertools
 import json
 import math
+import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -91,8 +92,9 @@ class Cell:
 
     choices: tuple[tuple[str, Choice], ...]
     digest: str
+    """The hash of the complete scenario and of the values' words."""
     scenario: str
-    """The hash of the complete scenario."""
+    """The hash of the complete scenario, without the defaults that no group of flows takes."""
 
     @property
     def settings(self) -> tuple[tuple[str, str], ...]:
@@ -203,10 +205,12 @@ class Plan:
                 others = tuple(choice.words for key, choice in cell.choices if key != axis.key)
                 by_others.setdefault(others, set()).add(cell.scenario)
             if len(axis.choices) > 1 and all(len(those) == 1 for those in by_others.values()):
+                own = f"; a group of flows has its own as flows.NAME.{axis.key}"
+                remedy = own if axis.key.startswith("transport.") else ""
                 raise IncastleError(
                     f"{self.source.option} {axis.key}: it has no effect here, all "
                     f"{len(axis.choices)} values give the same scenario; "
-                    "`incastle check` names the keys that it needs"
+                    f"`incastle check` names the keys that it needs{remedy}"
                 )
 
     def runs(self, cells: Sequence[Cell]) -> tuple[Run, ...]:
@@ -242,7 +246,7 @@ class Checker:
         # keys makes no other combination.
         words = json.dumps(sorted((key, choice.words) for key, choice in combination))
         resolved = scenario.resolved
-        return Cell(combination, _hash(f"{words}\n{resolved}"), _hash(resolved))
+        return Cell(combination, _hash(f"{words}\n{resolved}"), _hash(_in_effect(resolved)))
 
     def complain(self) -> None:
         """Raise if there was a mistake."""
@@ -254,6 +258,11 @@ def _add(there: dict[tuple[str, str], Diagnostic], found: Sequence[Diagnostic]) 
     for one in found:
         # An unknown key has one message, however many values it is given.
         there.setdefault((one.key or one.place, one.message), one)
+
+
+def _in_effect(resolved: str) -> str:
+    """Return a complete scenario without `[transport]`: every group of flows has all its keys."""
+    return re.sub(r"(?ms)^\[transport\]\n.*?(?=^\[(?!transport\.)|\Z)", "", resolved)
 
 
 def _hash(text: str) -> str:
