@@ -1,4 +1,4 @@
-//! What the rate-based controls of RDMA share: limits of the rate, the limit on outstanding data, and the
+//! Common parts of the rate-based controls of RDMA: limits of the rate, the limit on outstanding data, and the
 //! arithmetic of rates.
 //!
 //! Rates are whole bits per second, and count packets as they are on the wire. Products and quotients round down,

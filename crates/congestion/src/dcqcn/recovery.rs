@@ -61,7 +61,7 @@ impl Recovery {
         *stage = stage.saturating_add(1);
     }
 
-    /// Raises the target by `gain`, and the rate half way to it.
+    /// Raises the target by `gain`, and the rate to the mean of rate and target.
     ///
     /// The timer stops where further increases change nothing, so that a flow at full rate needs no events.
     pub(super) fn raise(&mut self, config: &DcqcnConfig, gain: Rate) {
@@ -80,8 +80,8 @@ pub(super) fn next_alpha(g: f64, alpha: f64, notified: bool) -> f64 {
     if notified { kept + g } else { kept }
 }
 
-/// An alpha below this part of `g` changes nothing any more: it is lost in the rounding of 1 - alpha / 2, and of
-/// what the next CNP makes of it. It becomes zero, so that a long silence takes few steps.
+/// An alpha below this part of `g` has no effect: rounding removes it from 1 - alpha / 2 and from the update at
+/// the next CNP. It becomes zero, which bounds the steps after a long silence.
 const NEGLIGIBLE: f64 = f64::EPSILON / 4.0;
 
 /// Lets alpha decay at `at` and each `period` after it up to `now`; returns the next instant.

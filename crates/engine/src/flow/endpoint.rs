@@ -300,7 +300,7 @@ impl Endpoint {
         }
     }
 
-    /// What its queue pair can do in a round of its NIC.
+    /// The state of its queue pair for the NIC's round robin.
     pub(crate) fn turn(&self, now: Time, paused: PrioritySet) -> Turn {
         let Transport::Rdma(endpoint) = &self.transport else {
             return Turn::Finished;

@@ -28,7 +28,7 @@ pub(super) struct Port {
     pub(super) cnp_interval: Option<Span>,
 }
 
-/// What was measured.
+/// Results of a run.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Measured {
     /// Payload that each queue pair delivered, in bits per second.
@@ -209,7 +209,7 @@ impl Hop {
             },
         });
         self.waiting.push_back(self.packets.len() - 1);
-        // The way to the port is part of the way back: all paths are of one length.
+        // The delay to the port counts in the reverse path: all paths have the same length.
         self.dequeue();
         self.settle(pair);
     }

@@ -65,7 +65,7 @@ fn run_timers(sender: &mut Sender, control: &mut impl Controller, now: Time) {
     sender.now = now;
 }
 
-/// What one acknowledgement carries.
+/// The congestion signals of one acknowledgement.
 #[derive(Debug, Clone, Copy, Default)]
 struct Feedback<'a> {
     marked: bool,
