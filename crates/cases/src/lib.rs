@@ -1,4 +1,4 @@
-//! Helpers of tests alone: the count of random inputs, and the comparison with a snapshot.
+//! Helpers of tests alone: the count of random inputs, the replay of one, and the comparison with a snapshot.
 //!
 //! Each test tries its full count of random inputs with `INCASTLE_TESTS=full`, or the count that the variable
 //! has. Otherwise it tries an eighth of its full count, so that `make test` stays short.
@@ -20,6 +20,12 @@ pub fn cases(full: u32) -> u32 {
         Ok("full") => full,
         Ok(count) => count.parse().expect("INCASTLE_TESTS is full or a number"),
     }
+}
+
+/// The seed to replay, where the environment variable of the test is set.
+pub fn seed_to_replay(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().expect("a whole number"))
 }
 
 /// Asserts that the lines of a text are those of a stored snapshot.

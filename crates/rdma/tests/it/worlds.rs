@@ -2,7 +2,7 @@
 //! packets (a damaged packet is a lost one), with every option. Every byte of every message arrives once, in
 //! order; messages complete in order; nothing hangs. A world follows from its seed: `RDMA_WORLD=123` replays one.
 
-use incastle_cases::cases;
+use incastle_cases::{cases, seed_to_replay};
 use incastle_congestion::{Algorithm, Window};
 use incastle_rdma::{Config, DataAt, Event, MAX_PSN, MessageId, Notification, Recovery, Verb};
 use incastle_units::{Bytes, Rate, Span, Time, random};
@@ -241,19 +241,9 @@ impl World {
     }
 }
 
-/// The world that is to be replayed, where one is named.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test's length is its caller's choice"
-)]
-fn world_to_replay() -> Option<u64> {
-    let text = std::env::var("RDMA_WORLD").ok()?;
-    Some(text.parse().expect("a whole number"))
-}
-
 #[test]
 fn every_byte_of_every_message_arrives_once_and_in_order() {
-    if let Some(seed) = world_to_replay() {
+    if let Some(seed) = seed_to_replay("RDMA_WORLD") {
         World::new(seed).run();
         return;
     }

@@ -3,7 +3,7 @@
 //! transfer completes with the right bytes, or reports the right failure. A world follows from its seed:
 //! `UDT_WORLD=123` replays one.
 
-use incastle_cases::cases;
+use incastle_cases::{cases, seed_to_replay};
 use incastle_transport::udt::wire::SocketKind;
 use incastle_transport::udt::{Config, Event, Failure, MessageOptions};
 use incastle_units::{Span, Time};
@@ -334,19 +334,9 @@ impl World {
     }
 }
 
-/// The world that is to be replayed, where one is named.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "a test's length is its caller's choice"
-)]
-fn world_to_replay() -> Option<u64> {
-    let text = std::env::var("UDT_WORLD").ok()?;
-    Some(text.parse().expect("a whole number"))
-}
-
 #[test]
 fn every_transfer_completes_or_reports_the_reason() {
-    if let Some(seed) = world_to_replay() {
+    if let Some(seed) = seed_to_replay("UDT_WORLD") {
         World::new(seed).run();
         return;
     }
