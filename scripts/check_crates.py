@@ -33,6 +33,7 @@ BELOW: dict[str, set[str]] = {
     "rdma": {"units", "congestion"},
     "routing": {"units", "memory"},
     "links": {"units", "queueing"},
+    "slots": {"units", "memory"},
     "capture": {"units", "congestion", "transport"},
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},
@@ -40,6 +41,7 @@ BELOW: dict[str, set[str]] = {
     "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket", "secure"},
     "engine": {
         *("units", "memory", "congestion", "queueing", "transport", "rdma", "routing", "links"),
+        "slots",
     },
     "recorder": {"units", "memory", "congestion", "queueing", "transport", "engine"},
     "text": set(),

@@ -9,25 +9,25 @@ use incastle_units::Time;
 
 /// The place of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Slot(u32);
+pub struct Slot(u32);
 
 impl Slot {
     /// No place.
-    pub(crate) const NONE: Self = Self(u32::MAX);
+    pub const NONE: Self = Self(u32::MAX);
 
     /// The place with that number.
-    pub(crate) const fn of_number(number: u32) -> Self {
+    pub const fn of_number(number: u32) -> Self {
         Self(number)
     }
 
     /// Its number.
-    pub(crate) const fn number(self) -> u32 {
+    pub const fn number(self) -> u32 {
         self.0
     }
 }
 
 /// An element of a list through the pool: it has the slot of the one behind it. Its default is an unused slot.
-pub(crate) trait Linked: Copy + Default {
+pub trait Linked: Copy + Default {
     /// The slot of the packet behind it.
     fn behind(&self) -> Slot;
 
@@ -38,16 +38,17 @@ pub(crate) trait Linked: Copy + Default {
 /// A packet in a port or on a link.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(64))]
-pub(crate) struct InFlight<P> {
+pub struct InFlight<P> {
     /// The arrival of the packet behind it on their link; for the last packet, its own. The packet that is taken off a
     /// link thus has the next arrival.
-    pub(crate) arrives: Time,
-    pub(crate) packet: P,
+    pub arrives: Time,
+    /// The packet.
+    pub packet: P,
 }
 
 /// All slots.
 #[derive(Debug)]
-pub(crate) struct Pool<P> {
+pub struct Pool<P> {
     slots: Vec<InFlight<P>>,
     /// The first of the list of empty slots.
     empty: Slot,
@@ -65,7 +66,7 @@ impl<P> Default for Pool<P> {
 impl<P: Linked> Pool<P> {
     /// A slot to be written; it holds some old packet.
     #[inline(always)]
-    pub(crate) fn reserve(&mut self) -> Slot {
+    pub fn reserve(&mut self) -> Slot {
         let slot = self.empty;
         if slot == Slot::NONE {
             return self.grow();
@@ -88,14 +89,14 @@ impl<P: Linked> Pool<P> {
 
     /// Empties a slot.
     #[inline(always)]
-    pub(crate) fn free(&mut self, slot: Slot) {
+    pub fn free(&mut self, slot: Slot) {
         self.slots[slot.0 as usize].packet.set_behind(self.empty);
         self.empty = slot;
     }
 
     /// Writes a packet into a slot.
     #[inline]
-    pub(crate) fn put(&mut self, packet: P) -> Slot {
+    pub fn put(&mut self, packet: P) -> Slot {
         let slot = self.reserve();
         self.at_mut(slot).packet = packet;
         slot
@@ -103,7 +104,7 @@ impl<P: Linked> Pool<P> {
 
     /// Takes a packet out of its slot.
     #[inline(always)]
-    pub(crate) fn take(&mut self, slot: Slot) -> P {
+    pub fn take(&mut self, slot: Slot) -> P {
         let flight = &mut self.slots[slot.0 as usize];
         let packet = flight.packet;
         flight
@@ -114,30 +115,32 @@ impl<P: Linked> Pool<P> {
 
     /// The content of a slot; nothing in [`Slot::NONE`].
     #[inline(always)]
-    pub(crate) fn get(&self, slot: Slot) -> Option<&InFlight<P>> {
+    pub fn get(&self, slot: Slot) -> Option<&InFlight<P>> {
         self.slots.get(slot.0 as usize)
     }
 
     /// Prefetches a slot, unless it is [`Slot::NONE`].
     #[inline(always)]
-    pub(crate) fn prefetch(&self, slot: Slot) {
+    pub fn prefetch(&self, slot: Slot) {
         incastle_memory::prefetch::element(&self.slots, slot.0 as usize);
     }
 
+    /// The content of a slot in use.
     #[inline(always)]
-    pub(crate) fn at(&self, slot: Slot) -> &InFlight<P> {
+    pub fn at(&self, slot: Slot) -> &InFlight<P> {
         &self.slots[slot.0 as usize]
     }
 
+    /// The same, to be changed.
     #[inline(always)]
-    pub(crate) fn at_mut(&mut self, slot: Slot) -> &mut InFlight<P> {
+    pub fn at_mut(&mut self, slot: Slot) -> &mut InFlight<P> {
         &mut self.slots[slot.0 as usize]
     }
 }
 
 /// A list of packets, each with the slot of the next.
 #[derive(Debug)]
-pub(crate) struct Row {
+pub struct Row {
     first: Slot,
     /// Meaningless where there is no first.
     last: Slot,
@@ -147,9 +150,11 @@ pub(crate) struct Row {
 
 /// The first packet of a row, which has left it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Front {
-    pub(crate) slot: Slot,
-    pub(crate) arrives: Time,
+pub struct Front {
+    /// Its slot.
+    pub slot: Slot,
+    /// Its arrival.
+    pub arrives: Time,
 }
 
 impl Default for Row {
@@ -165,30 +170,25 @@ impl Default for Row {
 impl Row {
     /// The first packet's slot, or [`Slot::NONE`].
     #[inline(always)]
-    pub(crate) const fn first(&self) -> Slot {
+    pub const fn first(&self) -> Slot {
         self.first
     }
 
     /// The last packet's slot; any if there is none.
     #[inline(always)]
-    pub(crate) const fn last(&self) -> Slot {
+    pub const fn last(&self) -> Slot {
         self.last
     }
 
     /// The arrival of the first packet, if there is one.
     #[inline(always)]
-    pub(crate) fn first_arrival(&self) -> Option<Time> {
+    pub fn first_arrival(&self) -> Option<Time> {
         (self.first != Slot::NONE).then_some(self.arrives)
     }
 
     /// Appends a packet that arrives at that instant; returns whether it is the first.
     #[inline(always)]
-    pub(crate) fn push<P: Linked>(
-        &mut self,
-        slot: Slot,
-        arrives: Time,
-        pool: &mut Pool<P>,
-    ) -> bool {
+    pub fn push<P: Linked>(&mut self, slot: Slot, arrives: Time, pool: &mut Pool<P>) -> bool {
         pool.at_mut(slot).arrives = arrives;
         let before = std::mem::replace(&mut self.last, slot);
         let first = self.first == Slot::NONE;
@@ -204,7 +204,7 @@ impl Row {
     }
 
     /// Inserts a packet behind another one, which arrives no later.
-    pub(crate) fn insert<P: Linked>(
+    pub fn insert<P: Linked>(
         &mut self,
         before: Slot,
         slot: Slot,
@@ -225,7 +225,7 @@ impl Row {
     }
 
     /// Puts a packet before all others, which arrive no earlier.
-    pub(crate) fn push_front<P: Linked>(&mut self, slot: Slot, arrives: Time, pool: &mut Pool<P>) {
+    pub fn push_front<P: Linked>(&mut self, slot: Slot, arrives: Time, pool: &mut Pool<P>) {
         if self.first == Slot::NONE {
             self.push(slot, arrives, pool);
             return;
@@ -239,7 +239,7 @@ impl Row {
 
     /// Takes the first packet out of the row; it keeps its slot.
     #[inline(always)]
-    pub(crate) fn pop<P: Linked>(&mut self, pool: &Pool<P>) -> Option<Front> {
+    pub fn pop<P: Linked>(&mut self, pool: &Pool<P>) -> Option<Front> {
         let slot = self.first;
         let flight = pool.get(slot)?;
         let last = slot == self.last;
@@ -249,10 +249,7 @@ impl Row {
     }
 
     /// All packets, first to last.
-    pub(crate) fn iter<'a, P: Linked>(
-        &self,
-        pool: &'a Pool<P>,
-    ) -> impl Iterator<Item = &'a InFlight<P>> {
+    pub fn iter<'a, P: Linked>(&self, pool: &'a Pool<P>) -> impl Iterator<Item = &'a InFlight<P>> {
         let last = self.last;
         let first = (self.first != Slot::NONE).then_some(self.first);
         let next = move |slot: &Slot| (*slot != last).then(|| pool.at(*slot).packet.behind());

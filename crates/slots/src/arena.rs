@@ -2,7 +2,7 @@
 
 /// Reusable slots.
 #[derive(Debug)]
-pub(crate) struct Arena<T> {
+pub struct Arena<T> {
     slots: Vec<T>,
     free: Vec<u32>,
 }
@@ -18,7 +18,7 @@ impl<T> Default for Arena<T> {
 
 impl<T: Copy> Arena<T> {
     /// Keeps a value until it is taken.
-    pub(crate) fn store(&mut self, value: T) -> u32 {
+    pub fn store(&mut self, value: T) -> u32 {
         if let Some(place) = self.free.pop() {
             self.slots[place as usize] = value;
             return place;
@@ -28,33 +28,33 @@ impl<T: Copy> Arena<T> {
     }
 
     /// Copies a value that stays.
-    pub(crate) fn get(&self, place: u32) -> T {
+    pub fn get(&self, place: u32) -> T {
         self.slots[place as usize]
     }
 
     /// Takes a value and frees its slot.
-    pub(crate) fn take(&mut self, place: u32) -> T {
+    pub fn take(&mut self, place: u32) -> T {
         self.free.push(place);
         self.slots[place as usize]
     }
 
     /// Frees a slot.
-    pub(crate) fn free(&mut self, place: u32) {
+    pub fn free(&mut self, place: u32) {
         self.free.push(place);
     }
 
     /// Borrows a value that stays, to be changed.
-    pub(crate) fn at_mut(&mut self, place: u32) -> &mut T {
+    pub fn at_mut(&mut self, place: u32) -> &mut T {
         &mut self.slots[place as usize]
     }
 
     /// Borrows a value that stays.
-    pub(crate) fn at(&self, place: u32) -> &T {
+    pub fn at(&self, place: u32) -> &T {
         &self.slots[place as usize]
     }
 
     /// Slots in use.
-    pub(crate) fn used(&self) -> usize {
+    pub fn used(&self) -> usize {
         self.slots.len() - self.free.len()
     }
 }

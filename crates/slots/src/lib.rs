@@ -1,0 +1,9 @@
+//! Packets in reusable slots: a pool with lists through it, and an arena for what few packets have.
+//!
+//! The place of data in memory, for speed alone: it has no influence on a result. Leaves out: the packets themselves.
+
+mod arena;
+mod pool;
+
+pub use arena::Arena;
+pub use pool::{Front, InFlight, Linked, Pool, Row, Slot};
