@@ -92,6 +92,15 @@ impl<T: Queued> Transmitter<T> {
         self.sending.take().map(|sending| sending.packet)
     }
 
+    /// Takes back a packet whose sending has not begun (a host's jitter), with the instant at which it would have. Its
+    /// departure event is outdated.
+    pub fn take_back(&mut self, now: Time) -> Option<(Time, T)> {
+        let Sending { begins, packet, .. } =
+            self.sending.take_if(|sending| sending.begins > now)?;
+        self.outdated += 1;
+        Some((begins, packet))
+    }
+
     /// The line fails: returns the packet being sent, whose departure event is outdated.
     pub fn cut(&mut self, now: Time) -> Option<T> {
         let sending = self.sending.take()?;

@@ -192,39 +192,38 @@ impl NetworkBuilder {
         self.port(b, a, back);
     }
 
-    fn port(&mut self, from: Node, to: Node, config: LinkConfig) {
+    fn port(&mut self, from: Node, to: Node, mut config: LinkConfig) {
         let index = PortIndex::from_index(self.ports.len());
-        let rng = substream(
-            self.seed,
-            Source::Port,
-            u64::from(index.0),
-            Purpose::Marking,
-        );
         let steady = config.is_steady();
-        let gate = Gate::new(config.buffer, config.marker, rng);
+        assert!(
+            steady || config.priorities.is_none(),
+            "the links of a port with priorities do not change"
+        );
+        let rng = || {
+            let index = u64::from(index.0);
+            substream(self.seed, Source::Port, index, Purpose::Marking)
+        };
+        if self.is_limited_nic(from, to, config.buffer) {
+            config.priorities = Some(Box::default());
+        }
+        let gate = Gate::new(config.buffer, config.marker, rng());
         let mut port = Port::new(index, to, config.rate, config.delay, gate);
         if config.ns3_times {
             port = port.with_ns3_times();
         }
-        port = match config.kind {
-            _ if config.priorities.is_some() => port,
-            PortKind::Dual(config) => {
+        port = match (config.priorities, config.kind) {
+            (Some(priorities), _) => port.with_priorities(&priorities, rng(), self.pause_mode),
+            (None, PortKind::Dual(config)) => {
                 self.check_lanes(from);
                 port.dual(config)
             }
-            PortKind::Fair(config) => {
+            (None, PortKind::Fair(config)) => {
                 self.check_lanes(from);
                 port.fair(config)
             }
-            PortKind::Fast if steady => port,
-            PortKind::Fast | PortKind::General => port.general(),
+            (None, PortKind::Fast) if steady => port,
+            (None, PortKind::Fast | PortKind::General) => port.general(),
         };
-        if let Some(priorities) = &config.priorities {
-            let index = u64::from(index.0);
-            let rng = substream(self.seed, Source::Port, index, Purpose::Marking);
-            assert!(steady, "the links of a port with priorities do not change");
-            port = port.with_priorities(priorities, rng, self.pause_mode);
-        }
         if !config.schedule.is_empty() {
             let schedule = RateSchedule::new(config.rate, config.schedule);
             self.schedules.insert(index, schedule);
@@ -253,6 +252,19 @@ impl NetworkBuilder {
         }
         self.ports.push(port.unwatched_if_open());
         self.owners.push(from);
+    }
+
+    /// Whether a port is a NIC with a capacity that may be paused. It takes packets at once, so that pauses hold them in a
+    /// queue for each priority.
+    fn is_limited_nic(&self, from: Node, to: Node, buffer: PortBuffer) -> bool {
+        let (Node::Host(_), Node::Switch(switch)) = (from, to) else {
+            return false;
+        };
+        let lossless = &self.switches[switch.index()].1.lossless;
+        let pauses = lossless
+            .as_ref()
+            .is_some_and(|config| config.pause.is_some());
+        pauses && buffer != PortBuffer::Unlimited
     }
 
     /// A fair queue has no shared memory, and does not suit a NIC, which serves its endpoints by round robin anyway.

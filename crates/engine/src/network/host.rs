@@ -3,7 +3,7 @@
 //! A NIC without a capacity pulls: it holds two full frames. When there is room it dequeues the next from the waiting
 //! endpoints by round robin. No queue builds up below the transport that no switch could mark; byte queue limits and
 //! "TCP small queues" in Linux do the same. A NIC with a capacity accepts packets in order and drops those that do not
-//! fit. Leaves out: processor time, several NICs per host.
+//! fit. Pauses of its priorities are in `nic_pauses`. Leaves out: processor time, several NICs per host.
 
 use std::collections::VecDeque;
 
@@ -53,21 +53,25 @@ const NIC_QUEUE: Bytes = Bytes::new(3000);
 #[repr(C, align(64))]
 pub(crate) struct Host {
     pub(crate) port: PortIndex,
-    jitter_applies_to: JitterAppliesTo,
+    /// The number of endpoints that wait, and one more while the NIC is closed: at zero a packet may take the fast path.
+    obstacles: u32,
     jitter: Span,
     /// The time by which the NIC dequeues ahead of the line: its two frames, and the jitter, which must never leave the
     /// line idle.
     ahead: Span,
     /// Endpoints with a staged packet, in the order of the round robin.
-    pub(crate) waiting: VecDeque<EndpointIndex>,
+    waiting: VecDeque<EndpointIndex>,
     pub(crate) coalescing: Option<Box<Coalescing>>,
     /// No later packet is ready before this: jitter never reorders within a host.
     last_ready: Time,
+    jitter_applies_to: JitterAppliesTo,
+    /// Whether it takes one packet at a time (`nic_pauses`).
+    closed: bool,
     rng: Xoshiro256PlusPlus,
     pub(crate) reaction_point: Option<ReactionPointSettings>,
     /// The next dequeue, if its event is entered; else never.
     pub(crate) dequeues_at: Time,
-    /// From its first queue pair on.
+    /// From its first queue pair, or its first pause, on.
     pub(crate) queue_pairs: Option<Box<QueuePairs>>,
 }
 
@@ -81,8 +85,10 @@ impl Host {
         let jitter = config.jitter;
         Self {
             port,
+            obstacles: 0,
             jitter,
             jitter_applies_to: config.jitter_applies_to,
+            closed: false,
             ahead: jitter + rate.span_of(NIC_QUEUE),
             last_ready: Time::ZERO,
             rng,
@@ -96,7 +102,62 @@ impl Host {
 
     /// The line has another rate: the NIC holds two full frames at that rate.
     pub(crate) fn set_rate(&mut self, rate: Rate) {
-        self.ahead = self.jitter + rate.span_of(NIC_QUEUE);
+        if !self.closed {
+            self.ahead = self.jitter + rate.span_of(NIC_QUEUE);
+        }
+    }
+
+    /// Whether no endpoint waits and the NIC is not closed.
+    #[inline(always)]
+    pub(crate) const fn is_clear(&self) -> bool {
+        self.obstacles == 0
+    }
+
+    /// The endpoints with a staged packet, in the order of the round robin.
+    #[inline(always)]
+    pub(crate) const fn waiting(&self) -> &VecDeque<EndpointIndex> {
+        &self.waiting
+    }
+
+    pub(crate) fn push_waiting(&mut self, endpoint: EndpointIndex) {
+        self.obstacles += 1;
+        self.waiting.push_back(endpoint);
+    }
+
+    pub(crate) fn pop_waiting(&mut self) -> Option<EndpointIndex> {
+        let first = self.waiting.pop_front()?;
+        self.obstacles -= 1;
+        Some(first)
+    }
+
+    /// Takes the first endpoint out of the round robin that may send now.
+    pub(crate) fn pop_waiting_if(
+        &mut self,
+        may_send: impl Fn(EndpointIndex) -> bool,
+    ) -> Option<EndpointIndex> {
+        let place = self.waiting.iter().position(|index| may_send(*index))?;
+        self.obstacles -= 1;
+        self.waiting.remove(place)
+    }
+
+    /// From now on it takes a packet when its line is free, and no packet takes the fast path.
+    pub(crate) fn close(&mut self) {
+        assert!(!self.closed, "a NIC is closed once");
+        self.closed = true;
+        self.obstacles += 1;
+        self.ahead = Span::ZERO;
+    }
+
+    /// It takes packets ahead of its line again.
+    pub(crate) fn open(&mut self, rate: Rate) {
+        assert!(self.closed, "a closed NIC is opened");
+        self.closed = false;
+        self.obstacles -= 1;
+        self.set_rate(rate);
+    }
+
+    pub(crate) const fn is_closed(&self) -> bool {
+        self.closed
     }
 
     /// Prefetches the fields that every packet reads.

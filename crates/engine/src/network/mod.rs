@@ -6,6 +6,7 @@ mod extras;
 mod failure;
 mod host;
 mod limiter;
+mod nic_pauses;
 mod packet;
 mod path;
 mod pausing;
@@ -32,10 +33,11 @@ pub(crate) use extras::Extras;
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
+pub(crate) use nic_pauses::NicPauses;
 pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, Pool};
 pub(crate) use pausing::{PauseTimer, Pausing};
 pub(crate) use port::{
-    Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, Port, Sampler, Wakes,
+    Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, Port, Sampler, TakenBack, Wakes,
 };
 pub(crate) use queue_pairs::{QueuePairs, Round, Turn};
 pub(crate) use shared_memory::SharedMemory;
@@ -224,7 +226,7 @@ impl Network {
     pub(crate) fn nic_busy(&self, host: HostIndex, now: Time) -> Option<Time> {
         let host = &self.hosts[host.index()];
         let at = host.dequeues_next(self.ports[host.port.index()].busy_until()?);
-        (at > now || !host.waiting.is_empty()).then_some(at.max(now))
+        (at > now || !host.is_clear()).then_some(at.max(now))
     }
 
     /// An endpoint waits for its host's NIC, which dequeues the next packet at `at`.
@@ -235,7 +237,7 @@ impl Network {
         at: Time,
         events: &mut EventQueue,
     ) {
-        self.hosts[host.index()].waiting.push_back(endpoint);
+        self.hosts[host.index()].push_waiting(endpoint);
         self.enter_dequeue(host, at, events);
     }
 
@@ -246,7 +248,7 @@ impl Network {
             return None;
         }
         host.dequeues_at = Time::NEVER;
-        host.waiting.pop_front()
+        host.pop_waiting()
     }
 
     /// Enters the next dequeue of a NIC, if an endpoint waits for it.
@@ -256,13 +258,13 @@ impl Network {
         now: Time,
         events: &mut EventQueue,
     ) {
-        if !self.hosts[host.index()].waiting.is_empty() {
+        if !self.hosts[host.index()].waiting().is_empty() {
             let at = self.nic_busy(host, now).unwrap_or(now);
             self.enter_dequeue(host, at, events);
         }
     }
 
-    fn enter_dequeue(&mut self, index: HostIndex, at: Time, events: &mut EventQueue) {
+    pub(crate) fn enter_dequeue(&mut self, index: HostIndex, at: Time, events: &mut EventQueue) {
         let host = &mut self.hosts[index.index()];
         if host.dequeues_at == Time::NEVER {
             host.dequeues_at = at;
@@ -276,14 +278,12 @@ impl Network {
         queue_pairs.expect("the host has queue pairs")
     }
 
-    /// Control packets of queue pairs that wait at their hosts.
-    pub(crate) fn control_at_hosts(&self) -> impl Iterator<Item = &Packet> {
-        let nics = self
-            .hosts
-            .iter()
-            .filter_map(|host| host.queue_pairs.as_deref());
-        let slots = nics.flat_map(|nic| &nic.control);
-        slots.map(|slot| &self.pool.at(*slot).packet)
+    /// Packets that wait in NICs: control packets of queue pairs, and those that pauses hold.
+    pub(crate) fn in_nics(&self) -> impl Iterator<Item = &Packet> {
+        let hosts = self.hosts.iter();
+        let nics = hosts.filter_map(|host| host.queue_pairs.as_deref());
+        let slots = nics.flat_map(QueuePairs::slots);
+        slots.map(|slot| &self.pool.at(slot).packet)
     }
 
     /// The next control packet of a host's queue pairs, unless its priority is paused.
@@ -332,7 +332,7 @@ impl Network {
         let host = &self.hosts[from.index()];
         let port = &self.ports[host.port.index()];
         let free = port.is_unwatched()
-            && host.waiting.is_empty()
+            && host.is_clear()
             && port
                 .busy_until()
                 .is_some_and(|busy| host.dequeues_next(busy) <= now);

@@ -239,14 +239,18 @@ impl Network {
         }
     }
 
-    /// The pauses of a priority at a port of a switch with priorities.
+    /// The pauses of a priority at a port of a switch with priorities, or at a host that was paused.
     pub fn pauses(
         &self,
         port: PortIndex,
         priority: Priority,
         now: Time,
     ) -> Option<PauseStatistics> {
-        self.ports[port.index()].pauses(priority, now)
+        let of_port = self.ports[port.index()].pauses(priority, now);
+        of_port.or_else(|| match self.owners[port.index()] {
+            Node::Switch(_) => None,
+            Node::Host(host) => self.pauses_of_host(host, priority, now),
+        })
     }
 
     /// A pause frame has reached a switch over a link: the port of the other direction pauses, or goes on.
@@ -264,7 +268,8 @@ impl Network {
         }
     }
 
-    fn change_pauses<P: Probe>(
+    /// A pause frame for a port with priorities has arrived, or the end of a pause (`None`).
+    pub(crate) fn change_pauses<P: Probe>(
         &mut self,
         at: PortIndex,
         frame: Option<&PauseFrame>,
@@ -272,16 +277,15 @@ impl Network {
         events: &mut EventQueue,
         probe: &mut P,
     ) {
-        let Node::Switch(switch) = self.owners[at.index()] else {
-            unreachable!("pauses of hosts are those of their NICs")
-        };
         let port = &mut self.ports[at.index()];
         let mut wakes = port.change_pauses(frame, now, probe);
         if let Some(expiry) = port.next_expiry(now) {
             let timer = PauseTimer::Expiry(at);
             events.push(Event::new(expiry, Kind::Control, timer.source()));
         }
-        self.begin_by_priority(switch, at, now, &mut wakes.departure);
+        if let Node::Switch(switch) = self.owners[at.index()] {
+            self.begin_by_priority(switch, at, now, &mut wakes.departure);
+        }
         enter(events, at, wakes);
         self.send_pauses(at, now, events, probe);
     }

@@ -1,16 +1,17 @@
 //! The part of a NIC that serves queue pairs: it asks them for packets whenever its line is free.
 //!
 //! Control packets (ACKs, NAKs, CNPs) leave first, in order. Queue pairs follow by round robin, each when its pacing, its
-//! window and the pauses of its priority allow. Source: `RdmaEgressQueue` of HPCC's ns-3. Leaves out: weights of queue
+//! window and the pauses of its priority allow (`network::nic_pauses`). Source: `RdmaEgressQueue` of HPCC's ns-3. Leaves out: weights of queue
 //! pairs, arbitration between priorities in a NIC.
 
 use std::collections::VecDeque;
 
-use incastle_queueing::{PauseFrame, PauseReceiver, PrioritySet};
+use incastle_queueing::PrioritySet;
 use incastle_units::Time;
 
 use crate::core::EndpointIndex;
 use crate::layout::Slot;
+use crate::network::NicPauses;
 
 /// What a queue pair can do at an instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,7 +45,7 @@ pub(crate) struct QueuePairs {
     /// The place of the one served last.
     last: usize,
     /// Pauses by the switch, from the first one on.
-    receiver: Option<PauseReceiver>,
+    pub(crate) pauses: Option<Box<NicPauses>>,
     /// The entered wake-up for the pacing of a queue pair, if any.
     pub(crate) wakes_at: Option<Time>,
     /// The entered wake-up for the end of the packet being sent, if any.
@@ -59,29 +60,22 @@ impl QueuePairs {
         self.ring.push(index);
     }
 
-    /// The priorities that the switch has paused.
-    pub(crate) fn paused(&self) -> PrioritySet {
-        let receiver = self.receiver.as_ref();
-        receiver.map_or(PrioritySet::EMPTY, PauseReceiver::paused)
+    /// The packets that wait in the NIC.
+    pub(crate) fn slots(&self) -> impl Iterator<Item = Slot> {
+        let held = self.pauses.iter().flat_map(|pauses| pauses.held());
+        self.control.iter().copied().chain(held)
     }
 
-    /// A pause frame has arrived; returns the next end of a pause.
-    pub(crate) fn pause(
-        &mut self,
-        now: Time,
-        frame: PauseFrame,
-        new: impl FnOnce() -> PauseReceiver,
-    ) -> Option<Time> {
-        let receiver = self.receiver.get_or_insert_with(new);
-        let _ = receiver.on_timeout(now);
-        let _ = receiver.on_frame(now, &frame);
-        receiver.poll_timeout()
+    /// The priorities that the switch has paused.
+    pub(crate) fn paused(&self) -> PrioritySet {
+        let pauses = self.pauses.as_ref();
+        pauses.map_or(PrioritySet::EMPTY, |pauses| pauses.paused())
     }
 
     /// Ends the pauses that have expired; returns whether there were some.
     pub(crate) fn end_pauses(&mut self, now: Time) -> bool {
-        let receiver = self.receiver.as_mut();
-        receiver.is_some_and(|receiver| !receiver.on_timeout(now).resumed.is_empty())
+        let pauses = self.pauses.as_mut();
+        pauses.is_some_and(|pauses| pauses.end(now))
     }
 
     /// Whether any queue pair is in the round robin, or a control packet waits.

@@ -33,6 +33,9 @@ impl<P: Probe> AllPartitions<'_, P> {
                     cnms += 1;
                     continue;
                 }
+                if packet.is_pause() {
+                    continue;
+                }
                 let of = &mut inside[packet.to.flow().index()];
                 of.packets += 1;
                 of.payload[packet.to.side() as usize] += u64::from(packet.payload());
@@ -162,7 +165,7 @@ impl<P: Probe> HostStack<P> {
         let network = &self.fabric.network;
         let flows = (0..self.flows.count()).map(FlowIndex::from_index);
         let of_flows = flows.flat_map(|flow| self.flows.at_hosts(flow, &network.pool));
-        of_flows.chain(network.control_at_hosts())
+        of_flows.chain(network.in_nics())
     }
 }
 

@@ -260,7 +260,7 @@ impl Network {
             self.pool.prefetch(port.first());
         } else if let Some(host) = self.hosts.get(subject.host()) {
             self.ports[host.port.index()].prefetch();
-            if let Some(waiting) = host.waiting.front() {
+            if let Some(waiting) = host.waiting().front() {
                 incastle_memory::prefetch::value(waiting);
             }
         }
@@ -274,7 +274,7 @@ impl Network {
                 self.routes.prefetch(flight.packet.to);
             }
         } else if let Some(host) = self.hosts.get(subject.host())
-            && let Some(waiting) = host.waiting.front()
+            && let Some(waiting) = host.waiting().front()
         {
             flows.prefetch(*waiting);
         }

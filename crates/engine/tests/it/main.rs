@@ -15,6 +15,7 @@ mod fair_queueing;
 mod hpcc_ns3;
 mod long_flows;
 mod loss_laws;
+mod nic_pauses;
 mod paced;
 mod parallel;
 mod qcn;

@@ -95,6 +95,11 @@ impl FastQueue {
         )
     }
 
+    /// Packets that occupied the line were taken back: it is free at that instant.
+    pub(super) fn set_busy_until(&mut self, free_at: Time) {
+        self.busy_until = free_at;
+    }
+
     /// Occupies the line from `ready` on, once it is free, for a span; returns the end.
     #[inline(always)]
     pub(super) fn occupy(&mut self, ready: Time, span: Span) -> Time {

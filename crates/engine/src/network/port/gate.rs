@@ -276,6 +276,18 @@ impl Gate {
         self.lose(now, packet);
     }
 
+    /// An admitted packet was taken back: it is at the host.
+    pub(super) fn take_back(&mut self, packet: &Packet) {
+        self.offered -= 1;
+        self.accepted_bytes -= u64::from(packet.size);
+    }
+
+    /// The same packet is here again.
+    pub(super) fn take_again(&mut self, packet: &Packet) {
+        self.offered += 1;
+        self.accepted_bytes += u64::from(packet.size);
+    }
+
     /// Counts a packet that has no path left.
     pub(crate) fn refuse(&mut self, now: Time, packet: &Packet) {
         self.enter(now, Verdict::Drop(DropCause::LinkDown), packet);

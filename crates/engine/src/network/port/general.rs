@@ -93,6 +93,17 @@ impl GeneralQueue {
         moved
     }
 
+    /// Takes out the packets whose sending has not begun, each with the instant before which it must not begin.
+    pub(super) fn take_back(&mut self, now: Time) -> Vec<(Time, Packet)> {
+        let mut taken: Vec<_> = self.transmitter.take_back(now).into_iter().collect();
+        let waiting = self.waiting.drain(..);
+        taken.extend(waiting.map(|waiting| (waiting.ready, waiting.packet)));
+        self.waiting_bytes = 0;
+        self.busy_until = self.transmitter.departs().unwrap_or(now);
+        self.forecast = None;
+        taken
+    }
+
     /// The line fails: returns all packets of the queue, which is empty now.
     pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
         let mut packets: Vec<Packet> = self.transmitter.cut(now).into_iter().collect();

@@ -16,6 +16,7 @@ mod general;
 mod priority;
 mod sampler;
 mod scheduled;
+mod take_back;
 
 use std::mem::offset_of;
 
@@ -39,6 +40,7 @@ pub use gate::PortCounters;
 use gate::QueueView;
 pub use priority::PriorityConfig;
 pub(crate) use sampler::Sampler;
+pub(crate) use take_back::TakenBack;
 
 use fair::FairQueue;
 use fast::FastQueue;

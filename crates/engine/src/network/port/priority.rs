@@ -27,6 +27,16 @@ pub struct PriorityConfig {
     pub ecn: PriorityEcnConfig,
 }
 
+/// Strict priorities, and no markers.
+impl Default for PriorityConfig {
+    fn default() -> Self {
+        Self {
+            scheduler: SchedulerConfig::Strict,
+            ecn: PriorityEcnConfig::default(),
+        }
+    }
+}
+
 /// The queues.
 pub(super) struct PriorityLanes {
     queue: PriorityQueue<Packet>,

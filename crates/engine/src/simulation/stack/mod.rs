@@ -4,6 +4,7 @@ mod actions;
 mod coalescing;
 mod handling;
 mod limiting;
+mod nic_pauses;
 mod queue_pairs;
 mod recorded;
 mod releases;
@@ -145,6 +146,9 @@ impl<P: Probe> HostStack<P> {
             .queue_pairs
             .is_some()
         {
+            if self.fabric.network.hosts[host.index()].is_closed() {
+                return self.dequeue_closed(host);
+            }
             self.serve_if_due(host);
         }
         let Some(index) = self.fabric.network.next_waiting(host, now) else {

@@ -2,10 +2,9 @@
 //!
 //! Source: see `network::queue_pairs`. Leaves out: records of single flows inside the NIC.
 
-use incastle_queueing::{PauseFrame, PauseReceiver};
 use incastle_units::Time;
 
-use super::HostStack;
+use super::{Fabric, HostStack};
 use crate::core::{EndpointIndex, HostIndex};
 use crate::layout::Slot;
 use crate::network::{Network, Round};
@@ -65,30 +64,17 @@ impl<P: Probe> HostStack<P> {
         let woken = nic.wakes_at.take_if(|at| *at == now).is_some();
         let freed = nic.line_free_at.take_if(|at| *at == now).is_some();
         let resumed = nic.end_pauses(now);
+        if resumed {
+            let Fabric { network, clock, .. } = &mut self.fabric;
+            network.follow_pauses(host, now, &mut clock.events);
+        }
         if woken || freed || resumed {
             self.serve(host);
         }
     }
 
-    /// A pause frame has reached a host.
-    #[cold]
-    pub(super) fn paused(&mut self, host: HostIndex, frame: PauseFrame) {
-        let now = self.fabric.clock.now();
-        let network = &mut self.fabric.network;
-        let (mode, port) = (network.pause_mode, network.hosts[host.index()].port);
-        let rate = network.rate(port);
-        let nic = network.hosts[host.index()]
-            .queue_pairs
-            .get_or_insert_default();
-        let expiry = nic.pause(now, frame, || PauseReceiver::new(mode, rate));
-        if let Some(expiry) = expiry {
-            network.enter_line_free(host, expiry, &mut self.fabric.clock.events);
-        }
-        self.serve(host);
-    }
-
     /// The NIC of a host sends what may leave now.
-    fn serve(&mut self, host: HostIndex) {
+    pub(super) fn serve(&mut self, host: HostIndex) {
         let now = self.fabric.clock.now();
         let mut sent = false;
         loop {

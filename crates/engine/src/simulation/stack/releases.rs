@@ -44,7 +44,7 @@ impl<P: Probe> HostStack<P> {
             Kind::Timer | Kind::Batch => EndpointIndex(event.source()),
             Kind::Dequeue => {
                 let host = &network.hosts[event.source() as usize];
-                let Some(first) = host.waiting.front() else {
+                let Some(first) = host.waiting().front() else {
                     return false;
                 };
                 *first

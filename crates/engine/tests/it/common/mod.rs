@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 mod degraded;
+pub(crate) mod lossless;
 pub(crate) mod sawtooth;
 pub(crate) mod shapes;
 
@@ -147,6 +148,7 @@ pub(crate) struct Datagrams {
     gap: Gap,
     next: Option<Time>,
     stop: Time,
+    pub(crate) class: u8,
     flow: Option<FlowIndex>,
     rng: Xoshiro256PlusPlus,
 }
@@ -160,6 +162,7 @@ impl Datagrams {
             gap,
             next: Some(Time::ZERO),
             stop,
+            class: 0,
             flow: None,
             rng: substream(7, Source::Application, from as u64, Purpose::Arrivals),
         }
@@ -177,13 +180,16 @@ impl Application for Datagrams {
     fn handle(&mut self, _: Time, _: Notice, _: &mut Actions) {}
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
-        let (from, to) = (self.from, self.to);
+        let (from, to, class) = (self.from, self.to, self.class);
         let flow = *self.flow.get_or_insert_with(|| {
             actions.open(FlowSpec {
                 from,
                 to,
                 transport: TransportSpec::Datagram { send_buffer: None },
-                framing: Framing::IP,
+                framing: Framing {
+                    class,
+                    ..Framing::IP
+                },
                 watched: false,
                 recorded: false,
             })
@@ -327,6 +333,7 @@ pub(crate) struct Bulk {
     pub(crate) controller: Option<Algorithm>,
     /// When the data are wanted.
     pub(crate) deadline: Option<Time>,
+    pub(crate) class: u8,
     done: bool,
 }
 
@@ -348,6 +355,7 @@ impl Bulk {
             close: false,
             controller: None,
             deadline: None,
+            class: 0,
             done: false,
         }
     }
@@ -368,7 +376,10 @@ impl Application for Bulk {
                 config: Arc::new(self.config),
                 controllers,
             },
-            framing: Framing::IP,
+            framing: Framing {
+                class: self.class,
+                ..Framing::IP
+            },
             watched: self.watched,
             recorded: self.recorded,
         });
