@@ -5,8 +5,8 @@
 //!
 //! The *queue* counts packets (bytes) that wait, neither the arriving one nor the one being sent, as
 //! in ns-2 and Linux. *Stored* counts everything in memory, the one being sent included. Leaves out:
-//! routing, the wire, and fair queues (engine). Queues that are chosen from at a departure are here where their
-//! choice is the model: DualPI2's two, and one for each priority.
+//! routing, the wire, and fair queues (engine). Queues with departure events are here: a FIFO, DualPI2's two, and one
+//! for each priority.
 
 mod alpha;
 mod config;
@@ -16,6 +16,7 @@ mod double_threshold;
 mod drop_tail;
 mod dual_queue;
 mod dualpi2;
+mod fifo_queue;
 mod headroom;
 mod linear_marker;
 mod lossless;
@@ -42,6 +43,7 @@ pub use double_threshold::{DoubleThreshold, DoubleThresholdConfig, DoubleThresho
 pub use drop_tail::DropTail;
 pub use dual_queue::{DualBacklog, DualQueue, JudgedLate};
 pub use dualpi2::{Dequeued, DualHeads, DualLane, DualPi2, DualPi2Config, DualPi2Error};
+pub use fifo_queue::FifoQueue;
 pub use headroom::{
     LosslessLink, PAUSE_FRAME_SIZE, hpcc_ns3_alpha, hpcc_ns3_headroom, response_quanta,
 };

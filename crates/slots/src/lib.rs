@@ -3,7 +3,11 @@
 //! The place of data in memory, for speed alone: it has no influence on a result. Leaves out: the packets themselves.
 
 mod arena;
+mod order;
 mod pool;
+#[cfg(test)]
+mod test_packet;
 
 pub use arena::Arena;
+pub use order::{Inserted, Order};
 pub use pool::{Front, InFlight, Linked, Pool, Row, Slot};

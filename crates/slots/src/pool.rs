@@ -264,48 +264,20 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-
-    #[derive(Debug, Clone, Copy)]
-    struct Packet {
-        size: u16,
-        behind: Slot,
-    }
-
-    impl Default for Packet {
-        fn default() -> Self {
-            packet(0)
-        }
-    }
-
-    impl Linked for Packet {
-        fn behind(&self) -> Slot {
-            self.behind
-        }
-
-        fn set_behind(&mut self, slot: Slot) {
-            self.behind = slot;
-        }
-    }
-
-    fn packet(size: u16) -> Packet {
-        Packet {
-            size,
-            behind: Slot::NONE,
-        }
-    }
+    use crate::test_packet::Packet;
 
     proptest! {
         // Three rows in one pool, against three double-ended queues.
         #[test]
         fn rows_agree_with_deques(steps in prop::collection::vec((0..3_usize, any::<Option<u16>>()), 1..300)) {
-            let mut pool = Pool::default();
+            let mut pool = Pool::<Packet>::default();
             let mut rows: [Row; 3] = Default::default();
             let mut deques: [VecDeque<u16>; 3] = Default::default();
             let mut most = 0;
             for (which, step) in steps {
                 let (row, deque) = (&mut rows[which], &mut deques[which]);
                 if let Some(size) = step {
-                    let slot = pool.put(packet(size));
+                    let slot = pool.put(Packet::new(size));
                     let arrives = Time::from_ps(u64::from(size));
                     prop_assert_eq!(row.push(slot, arrives, &mut pool), deque.is_empty());
                     deque.push_back(size);

@@ -42,7 +42,7 @@ pub(crate) use port::{
 pub(crate) use queue_pairs::{QueuePairs, Round, Turn};
 pub(crate) use shared_memory::SharedMemory;
 pub(crate) use turns::Turns;
-pub(crate) use wire::{Inserted, Wire};
+pub(crate) use wire::Wire;
 
 use std::collections::BTreeMap;
 

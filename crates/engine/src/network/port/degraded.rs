@@ -5,8 +5,8 @@ use incastle_units::Time;
 
 use super::Port;
 use super::exchange::{Departed, Onward, Sent, Wakes};
-use crate::layout::Slot;
-use crate::network::{InFlight, Inserted, Packet, Pool, Wire};
+use crate::layout::{Inserted, Slot};
+use crate::network::{InFlight, Packet, Pool, Wire};
 
 impl Port {
     /// A packet has left the port: it is on the wire now, or lost.

@@ -1,6 +1,6 @@
 //! Arguments and results of a port: offers, verdicts, backlogs, the events that follow.
 
-use incastle_queueing::{DropCause, DualQueue, PortBuffer, Verdict};
+use incastle_queueing::{DropCause, DualQueue, LaneBacklog, PortBuffer, Verdict};
 use incastle_units::{Bytes, Packets, Time};
 
 use crate::layout::Slot;
@@ -29,6 +29,12 @@ impl Backlog {
             waiting_packets,
             waiting_bytes,
         }
+    }
+
+    /// The packets of queues with departure events, with the one being sent.
+    pub(super) fn of_lanes(waiting: LaneBacklog, sending: Option<&Packet>) -> Self {
+        let LaneBacklog { packets, bytes } = waiting;
+        Self::of(packets.count() as u32, bytes.count(), sending)
     }
 
     /// The packets of both queues, with the one being sent.

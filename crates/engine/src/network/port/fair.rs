@@ -13,7 +13,6 @@ use incastle_queueing::Transmitter;
 use incastle_units::{Bytes, Serializer, Time};
 
 use super::Backlog;
-use super::exchange::Sent;
 use crate::network::Packet;
 
 /// The packet that a full port drops.
@@ -187,15 +186,15 @@ impl FairQueue {
     }
 
     /// The packet being sent has left. Nothing where the event is outdated.
-    pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
+    pub(super) fn depart(
+        &mut self,
+        now: Time,
+        line: &mut Serializer,
+    ) -> Option<(Packet, Option<Time>)> {
         let packet = self.transmitter.finish(now)?;
         let next = self.next();
         let next = next.map(|next| self.transmitter.begin(now, next, line));
-        Some(Sent {
-            packet,
-            next,
-            arrives: None,
-        })
+        Some((packet, next))
     }
 
     /// `line` has another rate from now on. At a switch every packet that is being sent has begun.

@@ -12,7 +12,6 @@ mod exchange;
 mod fair;
 mod fast;
 mod gate;
-mod general;
 mod priority;
 mod sampler;
 mod scheduled;
@@ -21,7 +20,8 @@ mod take_back;
 use std::mem::offset_of;
 
 use incastle_queueing::{
-    DualPi2Config, DualQueue, JudgedLate, PauseMode, PauseReceiver, SharedBuffer, Verdict,
+    DualPi2Config, DualQueue, FifoQueue, JudgedLate, PauseMode, PauseReceiver, SharedBuffer,
+    Verdict,
 };
 use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -44,7 +44,6 @@ pub(crate) use take_back::TakenBack;
 
 use fair::FairQueue;
 use fast::FastQueue;
-use general::GeneralQueue;
 use priority::PriorityLanes;
 use scheduled::ScheduledQueue;
 
@@ -124,7 +123,7 @@ impl Port {
 
     /// The same port with explicit departures.
     pub(crate) fn general(mut self) -> Self {
-        self.set_queue(ScheduledQueue::General(GeneralQueue::default()));
+        self.set_queue(ScheduledQueue::General(FifoQueue::default()));
         self
     }
 
@@ -168,7 +167,7 @@ impl Port {
             "a port has departure events from the beginning"
         );
         if self.scheduled.is_none() {
-            self.set_queue(ScheduledQueue::General(GeneralQueue::default()));
+            self.set_queue(ScheduledQueue::General(FifoQueue::default()));
         }
     }
 

@@ -76,12 +76,7 @@ impl PriorityLanes {
     }
 
     pub(super) fn backlog(&self) -> Backlog {
-        let waiting = self.queue.waiting();
-        Backlog::of(
-            waiting.packets.count() as u32,
-            waiting.bytes.count(),
-            self.queue.sending(),
-        )
+        Backlog::of_lanes(self.queue.waiting(), self.queue.sending())
     }
 
     /// The verdict of the markers on an admitted packet.

@@ -2,19 +2,18 @@
 //!
 //! The port has one field for all: another kind there would turn the branch on every packet's path into a jump table.
 
-use incastle_queueing::{DualQueue, JudgedLate};
+use incastle_queueing::{DualQueue, FifoQueue, JudgedLate};
 use incastle_units::{Serializer, Time};
 
 use super::Backlog;
 use super::exchange::Sent;
 use super::fair::FairQueue;
-use super::general::GeneralQueue;
 use super::priority::PriorityLanes;
 use crate::network::Packet;
 
 /// The queue.
 pub(super) enum ScheduledQueue {
-    General(GeneralQueue),
+    General(FifoQueue<Packet>),
     Fair(FairQueue),
     Dual(DualQueue<Packet>),
     Priority(Box<PriorityLanes>),
@@ -41,7 +40,7 @@ impl ScheduledQueue {
 
     pub(super) fn backlog(&self) -> Backlog {
         match self {
-            Self::General(queue) => queue.backlog(),
+            Self::General(queue) => Backlog::of_lanes(queue.waiting(), queue.sending()),
             Self::Fair(queue) => queue.backlog(),
             Self::Dual(queue) => Backlog::of_dual(queue),
             Self::Priority(lanes) => lanes.backlog(),
@@ -51,10 +50,8 @@ impl ScheduledQueue {
     /// The backlog for the gate when this packet arrives.
     pub(super) fn in_front_of(&self, packet: &Packet) -> Backlog {
         match self {
-            Self::General(queue) => queue.backlog(),
             Self::Fair(queue) => queue.in_front_of(packet),
-            Self::Dual(queue) => Backlog::of_dual(queue),
-            Self::Priority(lanes) => lanes.backlog(),
+            Self::General(_) | Self::Dual(_) | Self::Priority(_) => self.backlog(),
         }
     }
 
@@ -75,19 +72,17 @@ impl ScheduledQueue {
 
     /// The packet being sent has left. Nothing where the event is outdated.
     pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
-        match self {
+        let (packet, next) = match self {
             Self::General(queue) => queue.depart(now, line),
             Self::Fair(queue) => queue.depart(now, line),
-            Self::Dual(queue) => {
-                let (packet, next) = queue.depart(now, line)?;
-                Some(Sent {
-                    packet,
-                    next,
-                    arrives: None,
-                })
-            }
-            Self::Priority(lanes) => lanes.depart(now, line),
-        }
+            Self::Dual(queue) => queue.depart(now, line),
+            Self::Priority(lanes) => return lanes.depart(now, line),
+        }?;
+        Some(Sent {
+            packet,
+            next,
+            arrives: None,
+        })
     }
 
     /// Takes the next packet that was judged when it was taken out of its queue.

@@ -7,8 +7,8 @@ use incastle_units::Time;
 
 use crate::core::{Event, EventQueue, FlowIndex, Kind, Node, PortIndex, Side};
 use crate::flow::FlowHosts;
-use crate::layout::Slot;
-use crate::network::{InFlight, Inserted, Network, Offer, Offered, Packet, enter};
+use crate::layout::{Inserted, Slot};
+use crate::network::{InFlight, Network, Offer, Offered, Packet, enter};
 use crate::parallel::{Crossing, LogicalProcess, Messages};
 use crate::probe::Probe;
 

@@ -41,7 +41,7 @@ fn served((mut queue, mut line): (FairQueue, Serializer)) -> Vec<(u32, u16)> {
     let mut sent = vec![];
     while let Some(at) = queue.transmitter.departs() {
         let departed = queue.depart(at, &mut line).expect("the event is due");
-        sent.push((departed.packet.to.0, departed.packet.size));
+        sent.push((departed.0.to.0, departed.0.size));
     }
     assert_eq!(queue.backlog(), Backlog::default());
     assert!(queue.flows.is_empty() && queue.active.is_empty() && queue.lengths.is_empty());
