@@ -130,7 +130,9 @@ impl Whole<'_> {
         match step.ends(layout) {
             (End::Host(_), _) => None,
             (End::Switch(switch), to) => {
-                Discipline::of(self.switches[switch], layout.name(to), self.full_packet())
+                let rate = layout.links[step.link].rate;
+                let full_packet = self.full_packet();
+                Discipline::of(self.switches[switch], layout.name(to), rate, full_packet)
             }
         }
     }

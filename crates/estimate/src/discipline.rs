@@ -11,8 +11,8 @@
 
 use incastle_engine::network::LinkConfig;
 use incastle_queueing::{
-    BufferConfig, DoubleThresholdConfig, PortBuffer, QueueConfig, RedConfig, SharedBufferConfig,
-    ThresholdConfig,
+    BufferConfig, DoubleThresholdConfig, LinearMarkerConfig, PortBuffer, QueueConfig, RedConfig,
+    SharedBufferConfig, ThresholdConfig,
 };
 use incastle_units::{Amount, Bytes, Packets, Rate, Span};
 
@@ -36,17 +36,17 @@ pub(super) struct Discipline {
 impl Discipline {
     /// The discipline of the port from a switch to this host or switch. Absent where marks do not decide the
     /// queue: there are none, memory ends below them, or each flow has a separate queue.
-    pub(super) fn of(switch: &Switch, to: &Name, full_packet: Bytes) -> Option<Self> {
+    pub(super) fn of(switch: &Switch, to: &Name, rate: Rate, full_packet: Bytes) -> Option<Self> {
         let queue = switch.queue_to(to);
         let own = matches!(queue, Queue::Drr(drr) if drr.classify_by == ClassifyBy::Flow);
         let found = Self {
-            queue: queue.to_config(),
+            queue: queue.to_config(rate),
             buffer: match switch.buffer.to_config() {
                 BufferConfig::PerPort(buffer) => buffer,
                 BufferConfig::Shared(shared) => alone(shared),
             },
         };
-        let marked = queue.marks() && found.marks_in_time(full_packet);
+        let marked = queue.marks(0) && found.marks_in_time(full_packet);
         (marked && !own).then_some(found)
     }
 
@@ -73,6 +73,10 @@ impl Discipline {
         match self.queue {
             QueueConfig::Threshold(config) => Some(config.marking_threshold),
             QueueConfig::DoubleThreshold(config) => Some(middle(config.k1, config.k2)),
+            QueueConfig::Linear(config) => {
+                let [k_min, k_max] = [config.k_min, config.k_max].map(Amount::Bytes);
+                Some(middle(k_min, k_max))
+            }
             QueueConfig::Red(config) => Some(middle(config.min_th, config.max_th)),
             QueueConfig::DropTail => None,
         }
@@ -92,6 +96,15 @@ impl Discipline {
                     QueueConfig::DoubleThreshold(DoubleThresholdConfig {
                         k1: part(config.k1),
                         k2: part(config.k2),
+                        ..config
+                    })
+                }
+                QueueConfig::Linear(config) => {
+                    let part = |limit| bytes(part(Amount::Bytes(limit)), full_packet);
+                    let [k_min, k_max] = [config.k_min, config.k_max].map(part);
+                    QueueConfig::Linear(LinearMarkerConfig {
+                        k_min: Bytes::new(k_min as u64),
+                        k_max: Bytes::new(k_max as u64),
                         ..config
                     })
                 }

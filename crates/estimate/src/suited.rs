@@ -69,6 +69,13 @@ pub(super) fn check(scenario: &Scenario) -> Result<(), Unsuited> {
             "another discipline, or `incastle run`",
         );
     }
+    if self::queues(root).any(|queue| matches!(queue, Queue::Priorities(_))) {
+        return refuse(
+            "switch.queue.kind",
+            "an estimate supports no priorities and no PFC",
+            "another discipline, or `incastle run`",
+        );
+    }
     let endless = root.flows.iter().any(|(_, group)| !group.is_finite());
     if root.run.stop == RunStop::WhenDone && endless {
         return refuse(

@@ -147,8 +147,7 @@ impl<'a> Whole<'a> {
     ) -> Self {
         let root = scenario.tables();
         let groups = root.flows.iter();
-        let stacks =
-            groups.map(|(_, group)| Arc::new(Stack::new(&group.transport, root.host.tso_burst)));
+        let stacks = groups.map(|(_, group)| Arc::new(Stack::new(&group.transport, root)));
         Self {
             scenario,
             flows,

@@ -105,6 +105,7 @@ impl Terms {
             Kind::Datagram(_) => Self::Datagram,
             Kind::Udt(_) => Self::Udt(Dialect::Udt),
             Kind::Dcudp(_) => Self::Udt(Dialect::Dcudp),
+            Kind::Rdma(_) => unreachable!("a check refuses captures of queue pairs"),
         }
     }
 }

@@ -37,6 +37,23 @@ pub(crate) const TRANSPORTS: [Elsewhere; 2] = [
     set_by("dcudp", "[transport] kind = \"dcudp\""),
 ];
 
+/// The controls of queue pairs, by their words.
+pub(crate) const RDMA: [Elsewhere; 4] = [
+    set_by(
+        "dcqcn",
+        "[transport] kind = \"rdma\", congestion = \"dcqcn\"",
+    ),
+    set_by(
+        "timely",
+        "[transport] kind = \"rdma\", congestion = \"timely\"",
+    ),
+    set_by("hpcc", "[transport] kind = \"rdma\", congestion = \"hpcc\""),
+    set_by(
+        "rate-dctcp",
+        "[transport] kind = \"rdma\", congestion = \"rate-dctcp\"",
+    ),
+];
+
 /// QCN below any transport, by the order of its variants.
 pub(crate) const VARIANTS: [Elsewhere; 6] = [
     set_by("qcn-I", "[switch.qcn] variant = \"I\""),
@@ -54,7 +71,7 @@ pub(crate) fn instead(word: &str) -> Option<String> {
         return Some("[switch.qcn]".to_owned());
     }
     let together = TOGETHER.iter().map(|(one, _)| one);
-    let mut all = together.chain(&TRANSPORTS).chain(&VARIANTS);
+    let mut all = together.chain(&TRANSPORTS).chain(&RDMA).chain(&VARIANTS);
     let named = all.find(|one| one.name.eq_ignore_ascii_case(word));
     named.map(|one| one.keys.to_owned())
 }

@@ -271,11 +271,13 @@ impl Table for Modifications {
             &["None of the modifications (I), one (II, III, IV), II and IV (V), or III and IV (VI)."],
             Presence::Default(Variant::I.write()),
             None,
+            None,
         ));
         description.value(key::<ModificationList>(
             "modifications",
             &["The modifications one by one, for any combination. Instead of `variant`."],
             Presence::Optional,
+            None,
             None,
         ));
     }

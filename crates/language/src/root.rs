@@ -43,6 +43,8 @@ table! {
         value duration: Span, in above_to(Span::ZERO, Span::from_secs(100 * DAY));
         /// When the run ends.
         value stop: RunStop = RunStop::Duration;
+        /// Another simulator's oddities, for comparisons with its results. Without it there are none.
+        option compat: Compat;
         /// The seed of every random substream; the same scenario and seed give the same result.
         value seed: u64 = 1;
     }
@@ -75,6 +77,14 @@ words! {
         /// When its finite work is done: all flows with a size are complete, all requests have their responses, all
         /// rounds are over. Groups with infinite work do not count. The duration is the limit.
         "when-done" => WhenDone,
+    }
+}
+
+words! {
+    /// Another simulator whose oddities are to be repeated.
+    pub enum Compat {
+        /// HPCC's simulator (branch m3 of its fork by kwzhao), for `kind = "rdma"`: times cut to nanoseconds, its order of simultaneous events, thresholds of PFC in 32 bits, marks at dequeue, pauses without expiry.
+        "hpcc-ns3" => HpccNs3,
     }
 }
 

@@ -4,7 +4,7 @@ use incastle_queueing::{
     BufferConfig, DoubleThresholdConfig, DualPi2Config, PortBuffer, QueueConfig, RedAction,
     RedConfig, SharedBufferConfig, ThresholdConfig,
 };
-use incastle_units::{Amount, Bytes, Packets, Span};
+use incastle_units::{Amount, Bytes, Packets, Rate, Span};
 
 use crate::grammar::declare::{NoKeys, choice, table, words};
 use crate::grammar::describe::Shape;
@@ -14,6 +14,7 @@ use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
 use crate::limits::Capacity;
 use crate::network::MAX_MTU;
+use crate::pfc::{LinearMarks, Pfc, Priorities};
 use crate::qcn::CongestionPoints;
 use crate::selection::{Name, Selection};
 use crate::text::context::Context;
@@ -29,6 +30,10 @@ table! {
         section queue: Queue;
         /// Ports whose discipline differs, under labels of your own.
         each ports: PortGroup;
+        /// Priority-based flow control, with `kind = "priorities"` of the queue.
+        maybe pfc: Pfc;
+        /// Whether packets gather telemetry (INT) at its ports where their transport asks for it.
+        value telemetry: bool = true;
         /// Congestion notification (QCN), in addition to the discipline.
         maybe qcn: CongestionPoints;
     }
@@ -141,6 +146,10 @@ choice! {
         "double-threshold" => DoubleThreshold(DoubleThreshold),
         /// fair queueing: round robin over the flows or traffic classes of a port, quantum by quantum (deficit round robin, Shreedhar and Varghese 1995)
         "drr" => Drr(Drr),
+        /// marks with a probability that grows with the instantaneous queue (DCQCN)
+        "linear" => Linear(LinearMarks),
+        /// a queue for each priority, in one memory of the switch; with or without PFC
+        "priorities" => Priorities(Priorities),
         /// two coupled queues, for L4S (ECT(1), see prague) and for all other traffic: DualPI2 (RFC 9332)
         "dualpi2" => DualPi2(DualPi2),
     }
@@ -369,11 +378,12 @@ impl DualPi2 {
 }
 
 impl Queue {
-    /// As the queueing crate has it.
-    pub fn to_config(&self) -> QueueConfig {
+    /// As the queueing crate has it, at a port of this rate.
+    pub fn to_config(&self, rate: Rate) -> QueueConfig {
         match self {
-            // DualPI2 judges packets that leave, not those that come.
-            Self::DropTail(_) | Self::DualPi2(_) => QueueConfig::DropTail,
+            // DualPI2 judges packets that leave, not those that come; each priority has its own markers.
+            Self::DropTail(_) | Self::DualPi2(_) | Self::Priorities(_) => QueueConfig::DropTail,
+            Self::Linear(linear) => QueueConfig::Linear(linear.to_config(rate)),
             // Fair queueing is the port's order; its marks are those of a threshold in each queue.
             Self::Drr(drr) => drr
                 .marking_threshold
@@ -401,13 +411,21 @@ impl Queue {
         }
     }
 
-    /// Whether the discipline ever marks a packet.
-    pub fn marks(&self) -> bool {
+    /// Whether packets gather telemetry at its port.
+    pub fn gathers_telemetry(&self) -> bool {
+        matches!(self, Self::Priorities(_))
+    }
+
+    /// Whether the discipline ever marks a packet of this priority.
+    pub fn marks(&self, priority: u32) -> bool {
         match self {
             Self::DropTail(_) => false,
             Self::Drr(drr) => drr.marking_threshold.is_some(),
-            Self::Threshold(_) | Self::DoubleThreshold(_) | Self::DualPi2(_) => true,
+            Self::Threshold(_) | Self::DoubleThreshold(_) | Self::DualPi2(_) | Self::Linear(_) => {
+                true
+            }
             Self::Red(red) => red.action != RedAction::Drop,
+            Self::Priorities(priorities) => priorities.marks_priority(priority),
         }
     }
 }

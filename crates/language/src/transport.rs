@@ -7,6 +7,7 @@ use crate::custom::Custom;
 use crate::grammar::declare::{choice, table, words};
 use crate::grammar::range::between;
 use crate::limits::SendBuffer;
+use crate::rdma::{Control, Rdma};
 use crate::tcp::{Congestion, Tcp};
 use crate::udt::{Dcudp, Stream, Udt};
 
@@ -36,6 +37,8 @@ choice! {
         "udt" => Udt(Udt),
         /// DCUDP: UDT at the application's pace until marks come back, then a rate that they divide (Ye)
         "dcudp" => Dcudp(Dcudp),
+        /// RDMA over Converged Ethernet (RoCEv2): queue pairs with WRITE, SEND or READ messages, paced by their NIC
+        "rdma" => Rdma(Rdma),
     }
 }
 
@@ -68,6 +71,7 @@ impl Transport {
             Kind::Datagram(datagram) => datagram.payload,
             Kind::Udt(udt) => udt.stream.payload(),
             Kind::Dcudp(dcudp) => dcudp.stream.payload(),
+            Kind::Rdma(rdma) => rdma.mtu,
         }
     }
 
@@ -76,7 +80,7 @@ impl Transport {
     pub fn without_handshake(mut self) -> Self {
         match &mut self.kind {
             Kind::Tcp(tcp) => tcp.handshake = false,
-            Kind::Datagram(_) => {}
+            Kind::Datagram(_) | Kind::Rdma(_) => {}
             Kind::Udt(udt) => udt.stream.handshake = false,
             Kind::Dcudp(dcudp) => dcudp.stream.handshake = false,
         }
@@ -87,14 +91,29 @@ impl Transport {
     pub fn tcp(&self) -> Option<&Tcp> {
         match &self.kind {
             Kind::Tcp(tcp) => Some(tcp),
-            Kind::Datagram(_) | Kind::Udt(_) | Kind::Dcudp(_) => None,
+            Kind::Datagram(_) | Kind::Udt(_) | Kind::Dcudp(_) | Kind::Rdma(_) => None,
+        }
+    }
+
+    /// The parameters of RDMA, if it is RDMA.
+    pub fn rdma(&self) -> Option<&Rdma> {
+        match &self.kind {
+            Kind::Rdma(rdma) => Some(rdma),
+            Kind::Tcp(_) | Kind::Datagram(_) | Kind::Udt(_) | Kind::Dcudp(_) => None,
         }
     }
 
     /// The user-defined controller, if it has one.
     pub fn custom(&self) -> Option<&Custom> {
-        match &self.tcp()?.congestion {
-            Congestion::Custom(custom) => Some(custom),
+        match &self.kind {
+            Kind::Tcp(Tcp {
+                congestion: Congestion::Custom(custom),
+                ..
+            })
+            | Kind::Rdma(Rdma {
+                congestion: Control::Custom(custom),
+                ..
+            }) => Some(custom),
             _ => None,
         }
     }
@@ -104,6 +123,10 @@ impl Transport {
         match &mut self.kind {
             Kind::Tcp(Tcp {
                 congestion: Congestion::Custom(custom),
+                ..
+            })
+            | Kind::Rdma(Rdma {
+                congestion: Control::Custom(custom),
                 ..
             }) => Some(custom),
             _ => None,
@@ -115,7 +138,7 @@ impl Transport {
         match &self.kind {
             Kind::Udt(udt) => Some(&udt.stream),
             Kind::Dcudp(dcudp) => Some(&dcudp.stream),
-            Kind::Tcp(_) | Kind::Datagram(_) => None,
+            Kind::Tcp(_) | Kind::Datagram(_) | Kind::Rdma(_) => None,
         }
     }
 
@@ -123,7 +146,7 @@ impl Transport {
     pub fn dcudp(&self) -> Option<&Dcudp> {
         match &self.kind {
             Kind::Dcudp(dcudp) => Some(dcudp),
-            Kind::Tcp(_) | Kind::Datagram(_) | Kind::Udt(_) => None,
+            Kind::Tcp(_) | Kind::Datagram(_) | Kind::Udt(_) | Kind::Rdma(_) => None,
         }
     }
 
@@ -131,7 +154,7 @@ impl Transport {
     pub fn has_handshake(&self) -> bool {
         match &self.kind {
             Kind::Tcp(tcp) => tcp.handshake,
-            Kind::Datagram(_) => false,
+            Kind::Datagram(_) | Kind::Rdma(_) => false,
             Kind::Udt(udt) => udt.stream.handshake,
             Kind::Dcudp(dcudp) => dcudp.stream.handshake,
         }
@@ -140,7 +163,7 @@ impl Transport {
     /// Application bytes that may wait to be sent first, unless there is no limit.
     pub fn send_buffer(&self) -> Option<Bytes> {
         match &self.kind {
-            Kind::Tcp(_) => None,
+            Kind::Tcp(_) | Kind::Rdma(_) => None,
             Kind::Datagram(datagram) => datagram.send_buffer.limit(),
             Kind::Udt(udt) => udt.stream.send_buffer.limit(),
             Kind::Dcudp(dcudp) => dcudp.stream.send_buffer.limit(),

@@ -41,6 +41,7 @@ impl WireFormat {
                 Kind::Tcp(_) => TCP_HEADERS,
                 Kind::Datagram(_) => UDP_HEADERS,
                 Kind::Udt(_) | Kind::Dcudp(_) => udt::HEADERS,
+                Kind::Rdma(rdma) => rdma.headers(),
             },
             overhead,
             minimum,

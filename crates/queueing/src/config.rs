@@ -6,8 +6,9 @@
 use incastle_units::Rate;
 
 use crate::{
-    DoubleThreshold, DoubleThresholdConfig, DoubleThresholdError, DropTail, Marker, PortBuffer,
-    Red, RedConfig, RedError, SharedBufferConfig, SharedBufferError, Threshold, ThresholdConfig,
+    DoubleThreshold, DoubleThresholdConfig, DoubleThresholdError, DropTail, LinearMarker,
+    LinearMarkerConfig, LinearMarkerError, Marker, PortBuffer, Red, RedConfig, RedError,
+    SharedBufferConfig, SharedBufferError, Threshold, ThresholdConfig,
 };
 
 /// The discipline of a port's queue.
@@ -19,6 +20,8 @@ pub enum QueueConfig {
     Threshold(ThresholdConfig),
     /// Marking from one threshold to another.
     DoubleThreshold(DoubleThresholdConfig),
+    /// Marking with a probability that grows with the instantaneous queue.
+    Linear(LinearMarkerConfig),
     /// Random early detection.
     Red(RedConfig),
 }
@@ -29,6 +32,9 @@ pub enum QueueError {
     /// An error of the two thresholds.
     #[error(transparent)]
     DoubleThreshold(#[from] DoubleThresholdError),
+    /// An error of the linear marker.
+    #[error(transparent)]
+    Linear(#[from] LinearMarkerError),
     /// An error of RED.
     #[error(transparent)]
     Red(#[from] RedError),
@@ -40,6 +46,7 @@ impl QueueConfig {
         match self {
             Self::DropTail | Self::Threshold(_) => {}
             Self::DoubleThreshold(config) => config.check()?,
+            Self::Linear(config) => config.check()?,
             Self::Red(config) => config.check()?,
         }
         Ok(())
@@ -53,6 +60,7 @@ impl QueueConfig {
             Self::DoubleThreshold(config) => {
                 Marker::DoubleThreshold(Box::new(DoubleThreshold::new(*config)))
             }
+            Self::Linear(config) => Marker::Linear(Box::new(LinearMarker::new(*config))),
             Self::Red(config) => Marker::Red(Box::new(Red::new(config, rate))),
         }
     }

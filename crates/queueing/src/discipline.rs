@@ -4,7 +4,7 @@ use incastle_units::{Bytes, Packets};
 use rand_core::Rng;
 
 use crate::verdict::{Arrival, Discipline, QueueState, Verdict};
-use crate::{DoubleThreshold, DropTail, Red, Threshold};
+use crate::{DoubleThreshold, DropTail, LinearMarker, Red, Threshold};
 
 /// Any discipline, dispatched by a match on the hot path.
 pub enum Marker {
@@ -14,6 +14,8 @@ pub enum Marker {
     Threshold(Threshold),
     /// Marking from one threshold to another. Behind a pointer, as RED: ports are small.
     DoubleThreshold(Box<DoubleThreshold>),
+    /// Marking with a probability that grows with the instantaneous queue.
+    Linear(Box<LinearMarker>),
     /// Random early detection.
     Red(Box<Red>),
     /// A discipline from outside this crate.
@@ -27,7 +29,7 @@ impl Marker {
         match self {
             Self::DropTail(_) => Some((Packets::MAX, Bytes::MAX)),
             Self::Threshold(discipline) => Some(discipline.limits()),
-            Self::DoubleThreshold(_) | Self::Red(_) | Self::Custom(_) => None,
+            Self::DoubleThreshold(_) | Self::Linear(_) | Self::Red(_) | Self::Custom(_) => None,
         }
     }
 }
@@ -39,6 +41,7 @@ impl Discipline for Marker {
             Self::DropTail(discipline) => discipline.on_arrival(queue, packet, rng),
             Self::Threshold(discipline) => discipline.on_arrival(queue, packet, rng),
             Self::DoubleThreshold(discipline) => discipline.on_arrival(queue, packet, rng),
+            Self::Linear(discipline) => discipline.on_arrival(queue, packet, rng),
             Self::Red(discipline) => discipline.on_arrival(queue, packet, rng),
             Self::Custom(discipline) => discipline.on_arrival(queue, packet, rng),
         }
@@ -49,6 +52,7 @@ impl Discipline for Marker {
             Self::DropTail(discipline) => discipline.on_refused(queue, packet),
             Self::Threshold(discipline) => discipline.on_refused(queue, packet),
             Self::DoubleThreshold(discipline) => discipline.on_refused(queue, packet),
+            Self::Linear(discipline) => discipline.on_refused(queue, packet),
             Self::Red(discipline) => discipline.on_refused(queue, packet),
             Self::Custom(discipline) => discipline.on_refused(queue, packet),
         }

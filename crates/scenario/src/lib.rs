@@ -11,12 +11,14 @@
 //!    and editors from that declaration.
 //! 3. [`topology`], [`check`]: named hosts, switches and links; relations between the tables.
 //! 4. [`load`]: the load that workloads offer to links on average, without a simulation.
-//! 5. `scenario`: the checked [`Scenario`], which all these make.
+//! 5. [`lossless`]: the memory of a switch with priorities, by its keys and links.
+//! 6. `scenario`: the checked [`Scenario`], which all these make.
 //!
 //! Leaves out: files, which come through [`Files`]; the simulation (`incastle-workload`, `incastle-experiment`).
 
 pub mod check;
 pub mod load;
+pub mod lossless;
 mod scenario;
 pub mod topology;
 

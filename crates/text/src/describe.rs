@@ -59,6 +59,8 @@ pub struct Key {
     pub presence: Presence,
     /// The allowed range in words, and its numeric bounds for the schema.
     pub range: Option<(String, Bounds)>,
+    /// The source of the default, where it has one of its own.
+    pub source: Option<&'static str>,
 }
 
 /// Numeric bounds, where a range has any: (limit, whether the limit itself is allowed).

@@ -14,6 +14,7 @@ use crate::journal::TransferKind;
 use crate::paths::Paths;
 use crate::plan::Plan;
 use crate::stack::Stack;
+use incastle_scenario::language::Root;
 use incastle_scenario::language::flows::{Group, Size, Workload};
 
 /// A transfer of one kind, between the only two hosts of a network: the first sends, the second
@@ -27,7 +28,7 @@ pub struct Alone {
 
 impl Alone {
     /// A transfer of a group; absent for a round, which is many.
-    pub fn new(group: &Group, kind: TransferKind, burst: u32) -> Option<Self> {
+    pub fn new(group: &Group, kind: TransferKind, root: &Root) -> Option<Self> {
         let request = match (&group.workload, kind) {
             (_, TransferKind::Round) => return None,
             (_, TransferKind::Flow | TransferKind::Step) => None,
@@ -43,7 +44,7 @@ impl Alone {
             // Connections of requests and steps persist: all transfers but the first find theirs open.
             transport = transport.without_handshake();
         }
-        let stack = Stack::new(&transport, burst).waiting_for_room();
+        let stack = Stack::new(&transport, root).waiting_for_room();
         Some(Self {
             request,
             stack: Arc::new(stack),

@@ -25,7 +25,7 @@ pub(crate) fn groups<'a>(
     let root = scenario.tables();
     let groups = root.flows.iter().enumerate();
     groups.map(move |(position, (name, group))| {
-        let mut stack = Stack::new(&group.transport, root.host.tso_burst).within(paths);
+        let mut stack = Stack::new(&group.transport, root).within(paths);
         let all_at_once = matches!(
             group.workload,
             Workload::Bulk(_) | Workload::Permutation(_) | Workload::AllReduce(_)

@@ -4,12 +4,16 @@ use std::sync::Arc;
 
 use incastle_congestion::Algorithm;
 use incastle_engine::core::FlowIndex;
-use incastle_engine::flow::{Actions, FlowSpec, Framing, TransportSpec, UdtStart};
+use incastle_engine::flow::{
+    Actions, FlowSpec, Framing, QueuePairSettings, TransportSpec, UdtStart,
+};
 use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::hosts::HostPair;
 use crate::paths::Paths;
+use incastle_scenario::language::rdma::{Rdma, RdmaPath};
+use incastle_scenario::language::root::{Compat, Root};
 use incastle_scenario::language::tcp::Congestion;
 use incastle_scenario::language::transport::{Kind, Transport};
 use incastle_scenario::language::wire::{UDP_HEADERS, WireFormat};
@@ -24,21 +28,29 @@ pub struct Stack {
     transport: Transport,
     /// TCP's parameters, shared by all flows.
     config: Option<Arc<tcp::Config>>,
+    /// Likewise of queue pairs.
+    queue_pairs: Option<Arc<incastle_rdma::Config>>,
+    compat: Option<Compat>,
     format: WireFormat,
     /// Bytes of the send buffer, of all transports but TCP.
     send_buffer: Option<Bytes>,
-    /// The paths between hosts, for UDT, DCUDP and Swift: their parameters may depend on the rates of links, on
+    /// The paths between hosts, for UDT, DCUDP, Swift and RDMA: their parameters may depend on the rates of links, on
     /// round trips and on the number of switches.
     paths: Option<Arc<Paths>>,
 }
 
 impl Stack {
-    /// The stack of hosts that send `burst` segments together.
-    pub fn new(transport: &Transport, burst: u32) -> Self {
+    /// The stack of the hosts of a scenario.
+    pub fn new(transport: &Transport, root: &Root) -> Self {
+        let (burst, compat) = (root.host.tso_burst, root.run.compat);
+        let format = WireFormat::of(transport);
+        let queue_pairs = |rdma: &Rdma| Arc::new(rdma.to_config(format.overhead, compat));
         Self {
             transport: transport.clone(),
             config: transport.tcp().map(|tcp| Arc::new(tcp.to_config(burst))),
-            format: WireFormat::of(transport),
+            queue_pairs: transport.rdma().map(queue_pairs),
+            compat,
+            format,
             send_buffer: transport.send_buffer(),
             paths: None,
         }
@@ -47,7 +59,9 @@ impl Stack {
     /// The same between the hosts that these paths join.
     #[must_use]
     pub fn within(self, paths: &Arc<Paths>) -> Self {
-        let needs_paths = self.transport.stream().is_some() || self.counts_hops();
+        let needs_paths = self.transport.stream().is_some()
+            || self.transport.rdma().is_some()
+            || self.counts_hops();
         Self {
             paths: needs_paths.then(|| Arc::clone(paths)),
             ..self
@@ -93,6 +107,7 @@ impl Stack {
                     Box::new([(); 2].map(|()| tcp.controller(hops, config.burst)))
                 },
             },
+            (Kind::Rdma(rdma), _) => self.rdma(rdma, hosts),
             (Kind::Udt(udt), _) => {
                 let controllers = [udt.controller(), udt.controller()];
                 self.udt(udt.to_config(), controllers, hosts)
@@ -120,6 +135,30 @@ impl Stack {
                 UdtStart::Connected(self.handshake_rtt(hosts))
             },
             send_buffer: self.send_buffer,
+        }
+    }
+
+    fn rdma(&self, rdma: &Rdma, hosts: Pair) -> TransportSpec {
+        let config = self.queue_pairs.as_ref();
+        let ack = Bytes::new(self.format.framed(rdma.ack()));
+        let full = Bytes::new(self.wire_size(self.payload()));
+        let idle_rtt = self.paths().span(hosts, &[full, ack]);
+        let controllers = [hosts.from, hosts.to].map(|host| {
+            let path = RdmaPath {
+                line_rate: self.interface(host),
+                idle_rtt,
+            };
+            rdma.controller(path, self.compat)
+        });
+        let class = rdma.control_class(self.transport.traffic_class);
+        TransportSpec::Rdma {
+            config: Arc::clone(config.expect("queue pairs have a configuration")),
+            controllers: Box::new(controllers),
+            settings: QueuePairSettings {
+                verb: rdma.verb,
+                control_class: u8::try_from(class).expect("a checked class has three bits"),
+                telemetry: rdma.telemetry,
+            },
         }
     }
 

@@ -68,6 +68,7 @@ fn nested(path: &str, member: &Member, out: &mut String) {
         "switch.ports.NAME.queue",
         "switches.NAME.queue",
         "switches.NAME.ports.NAME",
+        "switches.NAME.pfc",
         "switches.NAME.qcn",
     ];
     if elsewhere.contains(&full.as_str()) {
@@ -119,19 +120,39 @@ fn alternatives(choice: &Choice, out: &mut String) {
                     );
                     keys(table, out);
                 }
-                Member::Value(_) | Member::Each { .. } => {}
+                Member::Each { name, table, .. } => {
+                    line(
+                        out,
+                        &format!("With `{key} = \"{word}\"`, in the tables `{name}.NAME`:\n"),
+                    );
+                    keys(table, out);
+                    for member in &table.members {
+                        if let Member::Choice(inner) = member {
+                            alternatives(inner, out);
+                        }
+                    }
+                }
+                Member::Value(_) => {}
             }
         }
     }
 }
 
+/// The keys of a table, with the sources of their defaults where any has one.
 fn keys(table: &Description, out: &mut String) {
-    line(out, "| key | value | default | meaning |");
-    line(out, "|---|---|---|---|");
+    let has_source = |member: &Member| matches!(member, Member::Value(key) if key.source.is_some());
+    let sourced = table.members.iter().any(has_source);
+    let (title, rule, none) = if sourced {
+        (" source |", "---|", " |")
+    } else {
+        ("", "", "")
+    };
+    line(out, &format!("| key | value | default | meaning |{title}"));
+    line(out, &format!("|---|---|---|---|{rule}"));
     for member in &table.members {
         match member {
-            Member::Value(key) => line(out, &row(key)),
-            Member::Choice(choice) => line(out, &choice_row(choice)),
+            Member::Value(key) => line(out, &row(key, sourced)),
+            Member::Choice(choice) => line(out, &(choice_row(choice) + none)),
             Member::Section {
                 name,
                 about,
@@ -146,13 +167,13 @@ fn keys(table: &Description, out: &mut String) {
                 let about = cell(about);
                 line(
                     out,
-                    &format!("| `{name}` | {value} | {default} | {about} |"),
+                    &format!("| `{name}` | {value} | {default} | {about} |{none}"),
                 );
             }
             Member::Each { name, about, .. } => {
                 line(
                     out,
-                    &format!("| `{name}.NAME` | a table | | {} |", cell(about)),
+                    &format!("| `{name}.NAME` | a table | | {} |{none}", cell(about)),
                 );
             }
         }
@@ -160,7 +181,7 @@ fn keys(table: &Description, out: &mut String) {
     line(out, "");
 }
 
-fn row(key: &Key) -> String {
+fn row(key: &Key, sourced: bool) -> String {
     let mut value = key.shape.words.clone();
     if let Some((range, _)) = &key.range {
         write!(value, ", {range}").expect("writing to a string cannot fail");
@@ -171,8 +192,12 @@ fn row(key: &Key) -> String {
         Presence::Default(text) => format!("`{text}`"),
         Presence::Depends(words) => (*words).to_owned(),
     };
+    let source = match (sourced, key.source) {
+        (false, _) => String::new(),
+        (true, source) => format!(" {} |", cell(source.unwrap_or_default())),
+    };
     format!(
-        "| `{}` | {} | {} | {} |",
+        "| `{}` | {} | {} | {} |{source}",
         key.name,
         cell(&value),
         cell(&default),

@@ -62,6 +62,11 @@ impl RdmaEndpoint {
         &self.pair
     }
 
+    /// Whether its messages are READs.
+    pub(crate) fn reads(&self) -> bool {
+        self.settings.verb == Verb::Read
+    }
+
     pub(crate) const fn written(&self) -> u64 {
         self.written
     }

@@ -306,6 +306,16 @@ impl Flows {
         }
     }
 
+    /// The endpoint that posts the data of this one: its peer, where those are read by RDMA.
+    pub(crate) fn poster(&mut self, index: EndpointIndex) -> EndpointIndex {
+        let reads = |endpoint: &mut Endpoint| endpoint.transport.is_read();
+        if self.get(index).is_some_and(reads) {
+            index.peer()
+        } else {
+            index
+        }
+    }
+
     // The expectations of applications.
 
     /// Expects `total` in-order bytes at an endpoint, without the datagrams that were lost. Returns the notice if
@@ -318,7 +328,8 @@ impl Flows {
 
     /// The application of an endpoint has no more to send: its peer expects no more than was written.
     pub(crate) fn drain(&mut self, index: EndpointIndex) -> Option<Addressed> {
-        let (written, peer) = (self.get(index)?.transport.written(), index.peer());
+        let (poster, peer) = (self.poster(index), index.peer());
+        let written = self.get(poster)?.transport.written();
         let lost = self.shortfall(peer);
         if !self.get(peer)?.expects_more_than(written - lost) {
             return None;

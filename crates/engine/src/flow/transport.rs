@@ -186,6 +186,11 @@ impl Transport {
         }
     }
 
+    /// Whether the receiver of its data reads them by RDMA.
+    pub(crate) fn is_read(&self) -> bool {
+        matches!(self, Self::Rdma(endpoint) if endpoint.reads())
+    }
+
     /// Closes after the bytes written.
     pub(crate) fn close(&mut self, now: Time) {
         match self {

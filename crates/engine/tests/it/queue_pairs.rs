@@ -221,14 +221,13 @@ impl Application for Message {
             recorded: false,
         };
         let flow = actions.open(spec);
-        // The data of a READ come to the endpoint that posts it.
-        let receiver = if self.verb == Verb::Read {
-            Side::Initiator
-        } else {
-            Side::Responder
+        // The receiver of its data posts a READ.
+        let [sender, receiver] = match self.verb {
+            Verb::Read => [Side::Responder, Side::Initiator],
+            Verb::Write | Verb::Send => Side::BOTH,
         };
         actions.expect(flow.endpoint(receiver), self.bytes);
-        actions.write(flow.endpoint(Side::Initiator), self.bytes);
+        actions.write(flow.endpoint(sender), self.bytes);
     }
 
     fn poll_timeout(&self) -> Option<Time> {

@@ -72,7 +72,7 @@ impl<'a> LineRate<'a> {
         let alone = self.kinds.entry((wanted.group, wanted.kind));
         let alone = alone.or_insert_with(|| {
             let (_, group) = &root.flows[wanted.group];
-            Alone::new(group, wanted.kind, root.host.tso_burst)
+            Alone::new(group, wanted.kind, root)
         });
         let alone = alone.as_ref()?;
         let data = Train::of(alone, wanted.bytes);

@@ -94,7 +94,7 @@ impl<'a> OwnTransport<'a> {
             .or_insert_with(|| {
                 let root = scenario.tables();
                 let (_, group) = &root.flows[wanted.group];
-                let alone = Alone::new(group, wanted.kind, root.host.tso_burst);
+                let alone = Alone::new(group, wanted.kind, root);
                 let path = PathCopy::new(scenario, hosts, &paths.path(hosts));
                 let lines = alone.as_ref().is_some_and(|alone| has_lines(alone, &path));
                 Class {

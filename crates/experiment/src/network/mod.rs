@@ -7,15 +7,20 @@ pub(crate) use degraded::rates;
 use incastle_engine::core::{HostIndex, Node, SwitchIndex};
 use incastle_engine::network::{
     BuildError, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo,
-    LinkConfig, Network, NetworkBuilder, Outage, PortKind, ReactionPointSettings, SwitchConfig,
+    LinkConfig, Network, NetworkBuilder, Outage, PortKind, PriorityConfig, ReactionPointSettings,
+    SwitchConfig,
 };
-use incastle_queueing::{BufferConfig, CongestionPointConfig, PortBuffer, SharedBuffer};
+use incastle_queueing::{
+    BufferConfig, CongestionPointConfig, MarkAt, PortBuffer, PriorityEcnConfig, SharedBuffer,
+};
 use incastle_units::{Span, Time};
 
 use incastle_scenario::Scenario;
 use incastle_scenario::language::network;
+use incastle_scenario::language::root::Compat;
 use incastle_scenario::language::switch::{self as language, Queue, Switch};
 use incastle_scenario::language::{JitterAppliesTo as Delayed, Root};
+use incastle_scenario::lossless;
 use incastle_scenario::topology::layout::{End, Layout, Link};
 
 /// The network of a scenario. Hosts and switches have the positions of the layout.
@@ -44,11 +49,19 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     let mut builder = NetworkBuilder::new(seed);
     builder.ecmp(ecmp(&root.network.ecmp));
     builder.convergence(root.network.reconvergence_delay);
+    builder.pause_mode(lossless::pause_mode(root.run.compat));
+    if root.run.compat == Some(Compat::HpccNs3) {
+        builder.order_as_entered();
+    }
     for name in &layout.hosts {
         builder.host(name.to_string(), host(root, switches));
     }
-    for (name, switch) in layout.switches.iter().zip(switches) {
-        builder.switch(name.to_string(), memory(switch));
+    for (number, (name, switch)) in layout.switches.iter().zip(switches).enumerate() {
+        let config = SwitchConfig {
+            lossless: lossless::memory(number, switch, root, layout),
+            ..memory(switch)
+        };
+        builder.switch(name.to_string(), config);
     }
     for link in &layout.links {
         let (a, b) = link.ends;
@@ -70,10 +83,11 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     Ok(network)
 }
 
-/// A switch with its memory, where its ports share one.
+/// A switch with its memory, where its ports share one and have no priorities.
 pub fn memory(switch: &Switch) -> SwitchConfig {
     let memory = match switch.buffer.to_config() {
         BufferConfig::PerPort(_) => None,
+        BufferConfig::Shared(_) if lossless::has_priorities(switch) => None,
         BufferConfig::Shared(shared) => Some(SharedBuffer::new(shared.capacity, shared.alpha)),
     };
     SwitchConfig {
@@ -157,8 +171,9 @@ pub fn port(from: End, to: End, link: &Link, parts: &Parts<'_>) -> LinkConfig {
                     // The shared memory alone limits the port.
                     BufferConfig::Shared(_) => PortBuffer::Unlimited,
                 },
-                marker: queue.to_config().build(link.rate),
+                marker: queue.to_config(link.rate).build(link.rate),
                 kind: port_kind(queue),
+                priorities: priorities(queue, link, parts.root.run.compat),
                 congestion_point: congestion_point(switch, || parts.layout.port_name(from, link)),
                 ..unlimited
             }
@@ -171,8 +186,28 @@ pub fn port(from: End, to: End, link: &Link, parts: &Parts<'_>) -> LinkConfig {
         schedule: steps.changes,
         failures: failures(link),
         degradations: degraded::degradations(from, link, &parts.root.network),
+        ns3_times: parts.root.run.compat == Some(Compat::HpccNs3),
         ..config
     }
+}
+
+/// The queues for priorities, where the port has them.
+fn priorities(queue: &Queue, link: &Link, compat: Option<Compat>) -> Option<Box<PriorityConfig>> {
+    let Queue::Priorities(priorities) = queue else {
+        return None;
+    };
+    let ecn = priorities.markers(link.rate);
+    Some(Box::new(PriorityConfig {
+        scheduler: priorities.scheduler.to_config(),
+        ecn: match compat {
+            None => ecn,
+            // switch-node.cc, SwitchNotifyDequeue.
+            Some(Compat::HpccNs3) => PriorityEcnConfig {
+                at: MarkAt::Dequeue,
+                ..ecn
+            },
+        },
+    }))
 }
 
 /// The congestion point of a switch's port, if it has one.
@@ -210,8 +245,11 @@ fn port_kind(queue: &Queue) -> PortKind {
             },
         }),
         Queue::DualPi2(dual) => PortKind::Dual(dual.to_config()),
-        Queue::DropTail(_) | Queue::Red(_) | Queue::Threshold(_) | Queue::DoubleThreshold(_) => {
-            PortKind::Fast
-        }
+        Queue::DropTail(_)
+        | Queue::Red(_)
+        | Queue::Threshold(_)
+        | Queue::DoubleThreshold(_)
+        | Queue::Linear(_)
+        | Queue::Priorities(_) => PortKind::Fast,
     }
 }

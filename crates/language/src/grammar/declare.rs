@@ -4,7 +4,8 @@
 //! table has, `words!` a key with a fixed set of words. Each gives a typed value, its reader with
 //! defaults and ranges, its part of the resolved text, and its description for schema and docs.
 //!
-//! A member of a table is written `MODE name: Type = default, shown "words", in range;`
+//! A member of a table is written `MODE name: Type = default, shown "words", in range, from "source";`. The source is that
+//! of the default.
 //!
 //! - `value`: a key; without a default it is required. A default may use members above it; then
 //!   `shown` describes in words what it depends on.
@@ -25,6 +26,7 @@ pub(crate) fn key<T: Value>(
     doc: &[&str],
     presence: Presence,
     range: Option<Range<T>>,
+    source: Option<&'static str>,
 ) -> Key {
     Key {
         name,
@@ -32,6 +34,7 @@ pub(crate) fn key<T: Value>(
         shape: T::shape(),
         presence,
         range: range.map(|range| (range.words(), range.bounds())),
+        source,
     }
 }
 
@@ -48,7 +51,7 @@ macro_rules! table {
         pub struct $table:ident {
             $(
                 $(#[doc = $doc:literal])*
-                $mode:ident $name:ident : $ty:ty $(= $default:expr)? $(, shown $shown:literal)? $(, in $range:expr)? ;
+                $mode:ident $name:ident : $ty:ty $(= $default:expr)? $(, shown $shown:literal)? $(, in $range:expr)? $(, from $source:literal)? ;
             )*
         }
     ) => {
@@ -64,7 +67,7 @@ macro_rules! table {
             fn describe(description: &mut $crate::grammar::describe::Description) {
                 $(
                     $crate::grammar::declare::describe_member!(
-                        $mode description $name $ty [$($doc)*] [$($default)?] [$($shown)?] [$($range)?]
+                        $mode description $name $ty [$($doc)*] [$($default)?] [$($shown)?] [$($range)?] [$($source)?]
                     );
                 )*
             }
@@ -98,44 +101,48 @@ macro_rules! member_type {
 }
 
 macro_rules! describe_member {
-    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$($default:expr)?] [$shown:literal] [$($range:expr)?]) => {
+    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$($default:expr)?] [$shown:literal] [$($range:expr)?] [$($source:literal)?]) => {
         $d.value($crate::grammar::declare::key::<$ty>(
             stringify!($name), &[$($doc),*],
             $crate::grammar::describe::Presence::Depends($shown),
             $crate::grammar::declare::range_of!($ty, $($range)?),
+            [$($source)?].first().copied(),
         ));
     };
-    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$default:expr] [] [$($range:expr)?]) => {
+    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [$default:expr] [] [$($range:expr)?] [$($source:literal)?]) => {
         $d.value($crate::grammar::declare::key::<$ty>(
             stringify!($name), &[$($doc),*],
             $crate::grammar::describe::Presence::Default(<$ty as $crate::grammar::value::Value>::write(&$default)),
             $crate::grammar::declare::range_of!($ty, $($range)?),
+            [$($source)?].first().copied(),
         ));
     };
-    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?]) => {
+    (value $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?] [$($source:literal)?]) => {
         $d.value($crate::grammar::declare::key::<$ty>(
             stringify!($name), &[$($doc),*],
             $crate::grammar::describe::Presence::Required,
             $crate::grammar::declare::range_of!($ty, $($range)?),
+            [$($source)?].first().copied(),
         ));
     };
-    (option $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?]) => {
+    (option $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [$($range:expr)?] [$($source:literal)?]) => {
         $d.value($crate::grammar::declare::key::<$ty>(
             stringify!($name), &[$($doc),*],
             $crate::grammar::describe::Presence::Optional,
             $crate::grammar::declare::range_of!($ty, $($range)?),
+            [$($source)?].first().copied(),
         ));
     };
-    (section $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
+    (section $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [] []) => {
         $d.section(stringify!($name), &[$($doc),*], <$ty as $crate::grammar::reader::Table>::description());
     };
-    (maybe $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
+    (maybe $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [] []) => {
         $d.maybe(stringify!($name), &[$($doc),*], <$ty as $crate::grammar::reader::Table>::description());
     };
-    (each $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
+    (each $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [] []) => {
         $d.each(stringify!($name), &[$($doc),*], <$ty as $crate::grammar::reader::Table>::description());
     };
-    (flat $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] []) => {
+    (flat $d:ident $name:ident $ty:ty [$($doc:literal)*] [] [] [] []) => {
         <$ty as $crate::grammar::reader::Table>::describe($d);
     };
 }

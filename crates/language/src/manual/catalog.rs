@@ -2,7 +2,7 @@
 
 use incastle_queueing::QcnSampling;
 
-use crate::elsewhere::{Elsewhere, TOGETHER, TRANSPORTS, VARIANTS};
+use crate::elsewhere::{Elsewhere, RDMA, TOGETHER, TRANSPORTS, VARIANTS};
 use crate::flows::Group;
 use crate::grammar::declare::Words;
 use crate::grammar::describe::{Choice, Description, Member};
@@ -10,6 +10,7 @@ use crate::grammar::reader::Table;
 use crate::network::Network;
 use crate::preset::Preset;
 use crate::qcn::Variant;
+use crate::rdma::{Control, DcqcnPreset, HpccPreset, TimelyPreset};
 use crate::sizes::named;
 use crate::switch::Switch;
 use crate::tcp::Tcp;
@@ -66,17 +67,33 @@ fn set_elsewhere() -> Vec<CatalogEntry> {
         let kind = kinds.iter().find(|kind| kind.name == one.name);
         entry(one, &kind.expect("it is a transport").description)
     });
+    let controls = Control::description();
+    let controls = choice_of(&controls, "congestion");
+    let rdma = RDMA.iter().map(|one| {
+        let control = controls.iter().find(|control| control.name == one.name);
+        entry(one, &control.expect("it is a control").description)
+    });
     let variants = Variant::entries();
     assert_eq!(VARIANTS.len(), variants.len(), "each variant has its name");
     let variants = VARIANTS.iter().zip(&variants);
     let variants = variants.map(|(one, (_, about))| entry(one, about));
-    together.chain(transports).chain(variants).collect()
+    together
+        .chain(transports)
+        .chain(rdma)
+        .chain(variants)
+        .collect()
 }
 
-/// TCP's sets of defaults.
+/// The sets of defaults of TCP and of RDMA's controls.
 fn presets() -> Vec<CatalogEntry> {
-    let presets = Preset::entries().into_iter();
-    presets
+    let sets = [
+        Preset::entries(),
+        DcqcnPreset::entries(),
+        TimelyPreset::entries(),
+        HpccPreset::entries(),
+    ];
+    sets.into_iter()
+        .flatten()
         .map(|(name, about)| CatalogEntry {
             name,
             description: format!(

@@ -172,7 +172,7 @@ impl PriorityMemoryConfig {
     }
 
     /// The headrooms and reserves of all ports: memory that is not shared.
-    pub(super) fn set_apart(&self) -> Bytes {
+    pub fn set_apart(&self) -> Bytes {
         let reserves = match self.options.reserve {
             ReserveRule::Guaranteed => self.reserve * self.lossless.count() as u64,
             ReserveRule::OncePerPort => self.reserve,

@@ -137,9 +137,10 @@ fn check_workload(path: &str, group: &Group, cx: &mut Context<'_>) {
         _ if cx.is_removed("transport") => None,
         (Workload::Poisson(_) | Workload::FlowList(_), Kind::Datagram(_)) => Some("tcp"),
         (workload, Kind::Datagram(_)) if workload.has_rounds() => Some("tcp"),
-        (Workload::PoissonDatagrams(_), Kind::Tcp(_) | Kind::Udt(_) | Kind::Dcudp(_)) => {
-            Some("udp")
-        }
+        (
+            Workload::PoissonDatagrams(_),
+            Kind::Tcp(_) | Kind::Udt(_) | Kind::Dcudp(_) | Kind::Rdma(_),
+        ) => Some("udp"),
         _ => None,
     };
     if let Some(kind) = needs {

@@ -28,11 +28,11 @@ pub(super) struct SilentPorts {
 }
 
 impl SilentPorts {
-    pub(super) fn of(passed: &Passed, root: &Root, layout: &Layout) -> Self {
+    pub(super) fn of(passed: &Passed, class: u32, root: &Root, layout: &Layout) -> Self {
         let silent = |&(switch, to): &(usize, End)| {
             !switch_at(root, layout, switch)
                 .queue_to(layout.name(to))
-                .marks()
+                .marks(class)
         };
         let mut ports = passed.ports(layout).filter(silent);
         let first = ports

@@ -3,6 +3,7 @@
 use incastle_units::Bytes;
 
 use crate::check::group_transport::{GroupTransport, written};
+use crate::check::rdma::MTUS;
 use crate::language::transport::Kind;
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
@@ -28,6 +29,7 @@ pub(super) fn check(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
     let headers = format.headers;
     let (key, most) = match group.transport.kind {
         Kind::Tcp(_) => ("mss", link.mtu.count() - headers),
+        Kind::Rdma(_) => ("mtu", path_mtu(link.mtu.count().saturating_sub(headers))),
         Kind::Datagram(_) => ("payload", link.mtu.count() - headers),
         Kind::Udt(_) | Kind::Dcudp(_) => ("packet_size", link.mtu.count()),
     };
@@ -43,6 +45,12 @@ pub(super) fn check(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
         "{key} = \"{}\" at most, or a larger mtu under [network]",
         Bytes::new(most)
     ));
+}
+
+/// The greatest MTU of queue pairs up to this; the least where there is none.
+fn path_mtu(most: u64) -> u64 {
+    let mut fitting = MTUS.iter().rev().filter(|mtu| **mtu <= most);
+    *fitting.next().unwrap_or(&MTUS[0])
 }
 
 /// The nodes of a link, in messages.

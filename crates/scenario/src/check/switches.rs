@@ -1,7 +1,7 @@
 //! Checks of `[switch]` and `[switches.LABEL]`, with the groups of their ports.
 
-use incastle_queueing::{DoubleThresholdError, QueueError, RedError};
-use incastle_units::{Amount, Bytes};
+use incastle_queueing::{DoubleThresholdError, LinearMarkerError, QueueError, RedError};
+use incastle_units::{Amount, Bytes, Rate};
 
 use crate::check::plausible;
 use crate::language::grammar::value::Value;
@@ -14,6 +14,9 @@ use crate::language::switch::{
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
+
+/// The rate at which thresholds that grow with the rate are compared.
+const REFERENCE_RATE: Rate = Rate::from_bits_per_second(25_000_000_000);
 
 pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     let sizes = PacketSizes::of(root);
@@ -96,9 +99,11 @@ fn check_queue(
     sizes: Option<PacketSizes>,
     cx: &mut Context<'_>,
 ) {
-    if let Err(error) = queue.to_config().check() {
+    if let Err(error) = queue.to_config(REFERENCE_RATE).check() {
         let key = match error {
             QueueError::DoubleThreshold(DoubleThresholdError::MixedUnits) => "k2",
+            QueueError::Linear(LinearMarkerError::MinAboveMax) => "k_min",
+            QueueError::Linear(LinearMarkerError::PMax(_)) => "p_max",
             QueueError::Red(RedError::MixedUnits | RedError::MaxIsZero) => "max_th",
             QueueError::Red(RedError::MinAboveMax) => "min_th",
             QueueError::Red(RedError::MaxP(_)) => "max_p",
@@ -246,7 +251,8 @@ fn first_threshold(queue: &Queue) -> Option<(&'static str, Amount)> {
         Queue::DoubleThreshold(double) => Some(("k1", double.k1)),
         Queue::Drr(drr) => Some(("marking_threshold", drr.marking_threshold?)),
         Queue::Red(red) => Some(("min_th", red.min_th)),
-        Queue::DropTail(_) | Queue::DualPi2(_) => None,
+        Queue::DropTail(_) | Queue::DualPi2(_) | Queue::Priorities(_) => None,
+        Queue::Linear(linear) => Some(("k_min", Amount::Bytes(linear.k_min.at(REFERENCE_RATE)))),
     }
 }
 

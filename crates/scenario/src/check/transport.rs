@@ -4,7 +4,7 @@ use incastle_transport::tcp::{LossDetection, MAX_RECEIVE_WINDOW, Recovery};
 use incastle_units::{Amount, Span};
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
-use crate::check::{mtu, plausible, udt};
+use crate::check::{mtu, plausible, rdma, udt};
 use crate::language::flows::Group;
 use crate::language::grammar::value::Value as _;
 use crate::language::root::Root;
@@ -58,7 +58,7 @@ fn check_path(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
         passed,
     } = transport;
     mtu::check(transport, cx);
-    let silent = SilentPorts::of(passed, root, layout);
+    let silent = SilentPorts::of(passed, group.transport.traffic_class, root, layout);
     if let Some(tcp) = group.transport.tcp()
         && tcp.ecn != EcnMode::Off
         && silent.all()
@@ -66,6 +66,7 @@ fn check_path(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
         warn_of_no_marks(path, tcp, cx);
     }
     udt::check(transport, &silent, cx);
+    rdma::check(transport, &silent, cx);
 }
 
 /// D2TCP without any deadline.

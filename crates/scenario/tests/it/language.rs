@@ -277,8 +277,10 @@ fn the_schema_is_json_and_knows_every_choice() {
     );
     let transport = &schema["properties"]["transport"]["properties"];
     assert_eq!(transport["initial_rto"]["default"], "1 s");
-    assert_eq!(transport["g"]["exclusiveMinimum"], 0.0);
-    let congestion = transport["congestion"]["enum"].as_array().unwrap();
+    // DCTCP has it, and so do controls of queue pairs.
+    assert_eq!(transport["g"]["anyOf"][0]["exclusiveMinimum"], 0.0);
+    let congestion = &transport["congestion"]["anyOf"][0];
+    let congestion = congestion["enum"].as_array().unwrap();
     let algorithms = &catalog()[0];
     assert_eq!(algorithms.name, "algorithms");
     // QCN works below any of them, and is listed with them. So are combinations of several keys, and UDT and
@@ -290,7 +292,9 @@ fn the_schema_is_json_and_knows_every_choice() {
         .partition(|name| name.starts_with("qcn-"));
     let (tcp, own) = others.split_at(congestion.len());
     assert_eq!(congestion, tcp);
-    assert_eq!(own, ["sack-ecn", "dt-dctcp", "udt", "dcudp"]);
+    let rdma = ["dcqcn", "timely", "hpcc", "rate-dctcp"];
+    assert_eq!(own[..4], ["sack-ecn", "dt-dctcp", "udt", "dcudp"]);
+    assert_eq!(own[4..], rdma);
     // As a value of `congestion`, such a name gives a message with the keys of the list.
     for entry in algorithms.entries.iter().skip(congestion.len()) {
         assert_told_where(entry);

@@ -15,10 +15,17 @@ impl<P: Probe> HostStack<P> {
         match action {
             Action::Open(spec) => self.open(app, *spec),
             Action::Write(index, bytes) => {
-                self.with(index, |endpoint| endpoint.transport.write(bytes));
+                let poster = self.flows.poster(index);
+                self.with(poster, |endpoint| endpoint.transport.write(bytes));
             }
-            Action::Stop(index) => self.with(index, |endpoint| endpoint.transport.stop(now)),
-            Action::Close(index) => self.with(index, |endpoint| endpoint.transport.close(now)),
+            Action::Stop(index) => {
+                let poster = self.flows.poster(index);
+                self.with(poster, |endpoint| endpoint.transport.stop(now));
+            }
+            Action::Close(index) => {
+                let poster = self.flows.poster(index);
+                self.with(poster, |endpoint| endpoint.transport.close(now));
+            }
             Action::Expect(index, total) => {
                 let due = self.flows.expect(index, total);
                 self.notify(due);

@@ -231,7 +231,9 @@ impl<P: Probe> HostStack<P> {
         if left.finished
             && let Some(endpoint) = self.flows.peek(index)
         {
-            let (app, notice) = (endpoint.app, Notice::Finished(index));
+            let app = endpoint.app;
+            // The sender of the data may not be the one that posts.
+            let notice = Notice::Finished(self.flows.poster(index));
             self.notify(Some(Addressed { app, notice }));
         }
         self.settle_lost();

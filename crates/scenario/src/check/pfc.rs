@@ -1,0 +1,348 @@
+//! Checks of priorities, their memory, and `[switch.pfc]`.
+
+use std::collections::BTreeSet;
+
+use incastle_queueing::{Priority, PriorityMemoryError};
+use incastle_units::{Bytes, Rate};
+
+use crate::check::lockstep::switch_at;
+use crate::language::pfc::{Headroom, Marking, Pfc, Priorities, Scheduler};
+use crate::language::root::{Compat, Root};
+use crate::language::switch::{Buffer, Queue, Switch};
+use crate::lossless::{has_priorities, largest_packet, links_of, memory, needed_headroom};
+use crate::text::context::Context;
+use crate::text::node::quoted;
+use crate::topology::layout::{Layout, Link};
+
+/// The rate at which thresholds that grow with the rate are compared.
+const REFERENCE_RATE: Rate = Rate::from_bits_per_second(25_000_000_000);
+
+pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    let groups = root.switches.iter();
+    let groups = groups.map(|(label, group)| (format!("switches.{label}"), &group.switch));
+    let all = std::iter::once(("switch".to_owned(), &root.switch)).chain(groups);
+    let mut is_wrong = false;
+    for (path, switch) in all {
+        let known = cx.count();
+        check_keys(&path, switch, root, cx);
+        is_wrong |= cx.count() > known;
+    }
+    if is_wrong {
+        // Sums over wrong keys would only repeat these errors.
+        return;
+    }
+    for number in 0..layout.switches.len() {
+        let switch = switch_at(root, layout, number);
+        if has_priorities(switch) {
+            check_links(number, layout, cx);
+            check_memory(number, switch, root, layout, cx);
+        }
+    }
+}
+
+/// The keys of one switch, whatever its links.
+fn check_keys(path: &str, switch: &Switch, root: &Root, cx: &mut Context<'_>) {
+    let kind = format!("{path}.queue.kind");
+    let is_all = |is: bool| {
+        switch
+            .ports
+            .iter()
+            .all(|(_, group)| is == is_of_priorities(&group.queue))
+    };
+    if !is_all(has_priorities(switch)) {
+        cx.error_at(&kind, "priorities at some ports of a switch alone: they share one memory")
+            .help("kind = \"priorities\" under [switch.queue]; the groups of ports may differ in scheduler and marks");
+        return;
+    }
+    if let Some(pfc) = &switch.pfc {
+        if !has_priorities(switch) {
+            cx.error_at(
+                &format!("{path}.pfc"),
+                "PFC pauses priorities, and the queues of this switch have none",
+            )
+            .help("[switch.queue] kind = \"priorities\"");
+            return;
+        }
+        check_pfc(&format!("{path}.pfc"), pfc, switch, root, cx);
+    }
+    let Queue::Priorities(priorities) = &switch.queue else {
+        return;
+    };
+    if !matches!(switch.buffer, Buffer::Shared(_)) {
+        cx.error_at(
+            &format!("{path}.buffer"),
+            "queues for priorities share one memory of the switch",
+        )
+        .help("buffer = { shared = \"16 MiB\", alpha = 1.0 }, for example");
+    }
+    if switch.qcn.is_some() {
+        cx.error_at(&format!("{path}.qcn"), "QCN does not know priorities")
+            .help("leave qcn out, or choose another kind of queue");
+    }
+    check_queue(&format!("{path}.queue"), priorities, root, cx);
+    for (label, group) in &switch.ports {
+        if let Queue::Priorities(priorities) = &group.queue {
+            check_queue(&format!("{path}.ports.{label}.queue"), priorities, root, cx);
+        }
+    }
+}
+
+fn is_of_priorities(queue: &Queue) -> bool {
+    matches!(queue, Queue::Priorities(_))
+}
+
+/// A list of priorities: from 0 to 7, each once, at least one.
+fn check_list(key: &str, numbers: &[u32], seen: &mut BTreeSet<u32>, cx: &mut Context<'_>) {
+    if numbers.is_empty() {
+        cx.error_at(key, "no priority is named")
+            .help("priorities = [3], for example");
+    }
+    for &number in numbers {
+        if number as usize >= Priority::COUNT {
+            cx.error_at(key, format!("priority {number}: there are 0 to 7"));
+        } else if !seen.insert(number) {
+            cx.error_at(key, format!("priority {number} twice"))
+                .help("name each priority once");
+        }
+    }
+}
+
+fn check_pfc(path: &str, pfc: &Pfc, switch: &Switch, root: &Root, cx: &mut Context<'_>) {
+    check_list(
+        &format!("{path}.priorities"),
+        &pfc.priorities,
+        &mut BTreeSet::new(),
+        cx,
+    );
+    let compat = root.run.compat == Some(Compat::HpccNs3);
+    match (pfc.xoff, pfc.xon) {
+        (None, None) => {}
+        (Some(_), None) | (None, Some(_)) => {
+            let (known, missing) = if pfc.xoff.is_some() {
+                ("xoff", "xon")
+            } else {
+                ("xon", "xoff")
+            };
+            cx.error_at(
+                &format!("{path}.{known}"),
+                format!("{known} without {missing}"),
+            )
+            .help(format!(
+                "give {missing} too, or a dynamic threshold by alpha alone"
+            ));
+        }
+        (Some(xoff), Some(xon)) => {
+            if xon > xoff {
+                cx.error_at(
+                    &format!("{path}.xon"),
+                    format!("xon of {xon} is above xoff of {xoff}"),
+                )
+                .help("a port resumes at or below the threshold at which it paused");
+            }
+            if xoff < pfc.reserve {
+                let message = format!("xoff of {xoff} is below the reserve of {}", pfc.reserve);
+                cx.error_at(&format!("{path}.xoff"), message)
+                    .help("lower reserve, or raise xoff");
+            }
+            if let Buffer::Shared(shared) = switch.buffer
+                && xoff >= shared.shared
+            {
+                let message = format!(
+                    "xoff of {xoff} is not below the buffer of {}: nothing is paused before it is full",
+                    shared.shared
+                );
+                let key = format!("{path}.xoff");
+                if compat {
+                    cx.warn_at(&key, message);
+                } else {
+                    cx.error_at(&key, message)
+                        .help("raise buffer, or lower xoff");
+                }
+            }
+        }
+    }
+    if pfc.headroom == Headroom::Bytes(Bytes::ZERO) && pfc.pause_frames {
+        let key = format!("{path}.headroom");
+        let message =
+            "PFC without headroom: what arrives after a pause is dropped in a lossless class";
+        if compat {
+            cx.warn_at(&key, message);
+        } else {
+            cx.error_at(&key, message)
+                .help("headroom = \"auto\" is the need of each link");
+        }
+    }
+}
+
+fn check_queue(path: &str, priorities: &Priorities, root: &Root, cx: &mut Context<'_>) {
+    let mut seen = BTreeSet::new();
+    for (label, marks) in &priorities.marks {
+        let path = format!("{path}.marks.{label}");
+        check_list(
+            &format!("{path}.priorities"),
+            &marks.priorities,
+            &mut seen,
+            cx,
+        );
+        if let Marking::Linear(linear) = &marks.marking
+            && let Err(error) = linear.to_config(REFERENCE_RATE).check()
+        {
+            cx.error_at(&format!("{path}.k_min"), error.to_string());
+        }
+    }
+    let shares = match &priorities.scheduler {
+        Scheduler::Strict(_) | Scheduler::RoundRobin(_) => return,
+        Scheduler::Dwrr(shares) => shares,
+        Scheduler::Mixed(mixed) => {
+            check_list(
+                &format!("{path}.strict"),
+                &mixed.strict,
+                &mut BTreeSet::new(),
+                cx,
+            );
+            &mixed.shares
+        }
+    };
+    let weights = &shares.weights;
+    if weights.len() != Priority::COUNT || weights.contains(&0) {
+        cx.error_at(
+            &format!("{path}.weights"),
+            "weights are eight numbers above 0, for the priorities 0 to 7",
+        )
+        .help("weights = [1, 1, 1, 8, 1, 1, 1, 1], for example");
+    }
+    let largest = largest_packet(root);
+    if shares.quantum < largest {
+        let quantum = shares.quantum;
+        cx.warn_at(
+            &format!("{path}.quantum"),
+            format!("a quantum of {quantum} is less than a full packet of {largest}: some rounds send nothing"),
+        )
+        .help("shares stay right, but are reached over several rounds");
+    }
+}
+
+/// Links that change: queues for priorities do not know that.
+fn check_links(number: usize, layout: &Layout, cx: &mut Context<'_>) {
+    let changes = |link: &&Link| {
+        !(link.failures.is_empty() && link.schedule.is_empty() && link.degraded.is_empty())
+    };
+    let Some(link) = links_of(number, layout).find(changes) else {
+        return;
+    };
+    let (what, key) = if !link.failures.is_empty() {
+        ("fails", "network.failures")
+    } else if !link.schedule.is_empty() {
+        ("changes its rate", "network.links")
+    } else {
+        ("is degraded", "network.degraded")
+    };
+    let (a, b) = link.ends;
+    cx.error_at(
+        key,
+        format!(
+            "the link between {} and {} {what}, and the queues for priorities at {} do not support that",
+            quoted(&layout.name(a).to_string()),
+            quoted(&layout.name(b).to_string()),
+            quoted(&layout.switches[number].to_string())
+        ),
+    )
+    .help("choose another kind of queue there, or leave the change out");
+}
+
+/// The sums of headrooms and reserves, and headrooms that are too small for their links.
+fn check_memory(
+    number: usize,
+    switch: &Switch,
+    root: &Root,
+    layout: &Layout,
+    cx: &mut Context<'_>,
+) {
+    let Some(config) = memory(number, switch, root, layout) else {
+        return;
+    };
+    let compat = root.run.compat == Some(Compat::HpccNs3);
+    let name = quoted(&layout.switches[number].to_string());
+    let path = path_of(number, root, layout);
+    let taken = config.memory.set_apart();
+    let capacity = config.memory.capacity;
+    if taken >= capacity && compat {
+        cx.warn_at(
+            &format!("{path}.buffer"),
+            format!("headrooms and reserves of {name} take {taken} of {capacity}: under compat = \"hpcc-ns3\" its threshold is above a billion bytes, and nothing is paused"),
+        );
+    } else if let Err(error) = config.memory.check() {
+        let key = match error {
+            PriorityMemoryError::NoShared { .. } => "buffer",
+            PriorityMemoryError::Alpha(_) => "pfc.alpha",
+            PriorityMemoryError::Thresholds => "pfc.xoff",
+            PriorityMemoryError::UncountedLossless(_) => "pfc.priorities",
+        };
+        cx.error_at(&format!("{path}.{key}"), format!("at {name} {error}"))
+            .help(
+                "a larger buffer, fewer ports, shorter cables, or a smaller headroom and reserve",
+            );
+    }
+    if let Some(pfc) = switch
+        .pfc
+        .as_ref()
+        .filter(|pfc| pfc.pause_frames && !compat)
+        && let Headroom::Bytes(bytes) = pfc.headroom
+    {
+        warn_of_headroom(
+            &path,
+            bytes,
+            pfc,
+            root,
+            links_of(number, layout),
+            layout,
+            cx,
+        );
+    }
+}
+
+fn warn_of_headroom<'a>(
+    path: &str,
+    bytes: Bytes,
+    pfc: &Pfc,
+    root: &Root,
+    links: impl Iterator<Item = &'a Link>,
+    layout: &Layout,
+    cx: &mut Context<'_>,
+) {
+    let needs = links.map(|link| (needed_headroom(link, pfc, root), link));
+    let Some((need, link)) = needs
+        .max_by_key(|(need, _)| *need)
+        .filter(|(need, _)| *need > bytes)
+    else {
+        return;
+    };
+    let (a, b) = link.ends;
+    cx.warn_at(
+        &format!("{path}.pfc.headroom"),
+        format!(
+            "headroom of {bytes} is too small for the link between {} and {} at {} with a delay of {}: it needs {need}, and a lossless class may drop",
+            quoted(&layout.name(a).to_string()),
+            quoted(&layout.name(b).to_string()),
+            link.rate,
+            link.delay
+        ),
+    )
+    .help("headroom = \"auto\" is the need of each link");
+}
+
+/// The table whose keys a switch has.
+fn path_of(number: usize, root: &Root, layout: &Layout) -> String {
+    let name = &layout.switches[number];
+    let group = root
+        .switches
+        .iter()
+        .rfind(|(label, group)| match &group.of {
+            Some(of) => of.contains(name),
+            None => *label == name.to_string(),
+        });
+    group.map_or_else(
+        || "switch".to_owned(),
+        |(label, _)| format!("switches.{label}"),
+    )
+}

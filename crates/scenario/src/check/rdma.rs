@@ -1,0 +1,211 @@
+//! Checks of a group's transport where that is RDMA, and of `run.compat`.
+
+use incastle_queueing::Priority;
+use incastle_units::Span;
+
+use crate::check::group_transport::{GroupTransport, SilentPorts, written};
+use crate::check::lockstep::switch_at;
+use crate::check::plausible::rounded;
+use crate::language::flows::Workload;
+use crate::language::limits::Capacity;
+use crate::language::measure::Sampling;
+use crate::language::pfc::priority_set;
+use crate::language::rdma::{AckTimeout, Rdma};
+use crate::language::root::{Compat, Root};
+use crate::language::switch::{Buffer, Queue};
+use crate::text::context::Context;
+use crate::text::node::quoted;
+use crate::topology::layout::{End, Layout};
+
+/// The path MTUs of InfiniBand (9.4.1).
+pub(super) const MTUS: [u64; 5] = [256, 512, 1_024, 2_048, 4_096];
+
+pub(super) fn check(transport: GroupTransport<'_>, silent: &SilentPorts, cx: &mut Context<'_>) {
+    let Some(rdma) = transport.group.transport.rdma() else {
+        return;
+    };
+    check_mtu(transport, rdma, cx);
+    check_telemetry(transport, rdma, cx);
+    warn_of_no_marks(transport.path, rdma, silent, cx);
+    warn_of_lossy_class(transport, rdma, cx);
+}
+
+fn check_mtu(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<'_>) {
+    let mtu = rdma.mtu.count();
+    if transport.root.run.compat.is_some() || MTUS.contains(&mtu) {
+        return;
+    }
+    cx.error_at(
+        &written(transport.path, &["mtu", "kind"], cx),
+        format!("mtu of {mtu} B: queue pairs have 256, 512, 1024, 2048 or 4096"),
+    )
+    .help("mtu = \"4096 B\"; run.compat = \"hpcc-ns3\" takes any");
+}
+
+/// The name of a switch's port.
+fn name((switch, to): (usize, End), layout: &Layout) -> String {
+    format!("{}->{}", layout.switches[switch], layout.name(to))
+}
+
+/// Telemetry over switches that add none.
+fn check_telemetry(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path, root, layout, ..
+    } = transport;
+    let lacks = |&(switch, to): &(usize, End)| {
+        let keys = switch_at(root, layout, switch);
+        !keys.telemetry || !keys.queue_to(layout.name(to)).gathers_telemetry()
+    };
+    let Some(port) = transport
+        .passed
+        .ports(layout)
+        .find(lacks)
+        .filter(|_| rdma.telemetry)
+    else {
+        return;
+    };
+    let word = rdma.congestion.word();
+    let reader = if rdma.congestion.reads_telemetry() {
+        format!("{word} needs telemetry (INT) of every switch")
+    } else {
+        "telemetry = true".to_owned()
+    };
+    let port_name = quoted(&name(port, layout));
+    let (because, help) = if switch_at(root, layout, port.0).telemetry {
+        (
+            "its queue gathers none",
+            "[switch.queue] with kind = \"priorities\"",
+        )
+    } else {
+        (
+            "its switch has telemetry = false",
+            "[switch] telemetry = true, or congestion = \"dcqcn\"",
+        )
+    };
+    cx.error_at(
+        &written(path, &["congestion", "telemetry", "kind"], cx),
+        format!("{reader}, and the port {port_name} adds none: {because}"),
+    )
+    .help(help);
+}
+
+fn warn_of_no_marks(path: &str, rdma: &Rdma, silent: &SilentPorts, cx: &mut Context<'_>) {
+    if !(rdma.congestion.needs_marks() && silent.all()) {
+        return;
+    }
+    let word = rdma.congestion.word();
+    cx.warn_at(
+        &written(path, &["congestion", "kind"], cx),
+        format!("{word} over queues that never mark: each queue pair stays at its greatest rate"),
+    )
+    .help("let the switch mark: [switch.queue.marks.NAME] with kind = \"priorities\", or kind = \"linear\"");
+}
+
+/// Queue pairs whose data a switch may drop, and the consequence.
+fn warn_of_lossy_class(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<'_>) {
+    let GroupTransport {
+        path,
+        group,
+        root,
+        layout,
+        ..
+    } = transport;
+    let class = group.transport.traffic_class;
+    let drops = |&(switch, _): &(usize, End)| {
+        let keys = switch_at(root, layout, switch);
+        let protected = keys.pfc.as_ref().is_some_and(|pfc| {
+            let of_class = u8::try_from(class).ok().and_then(Priority::new);
+            pfc.pause_frames
+                && of_class.is_some_and(|class| priority_set(&pfc.priorities).contains(class))
+        });
+        !protected && keys.buffer != Buffer::PerPort(Capacity::Unlimited)
+    };
+    let Some(port) = transport.passed.ports(layout).find(drops) else {
+        return;
+    };
+    let after = match rdma.ack_timeout {
+        AckTimeout::After(span) => {
+            let span = rounded(span);
+            format!("a loss at the end of a message waits for ack_timeout, {span}")
+        }
+        AckTimeout::Off => {
+            "without ack_timeout a loss at the end of a message ends the flow".to_owned()
+        }
+    };
+    let port_name = quoted(&name(port, layout));
+    cx.warn_at(
+        &written(path, &["traffic_class", "kind"], cx),
+        format!(
+            "RDMA in a lossy class: a full buffer at {port_name} drops packets of traffic class {class}; \
+             all from the lost one on are sent again, and {after}"
+        ),
+    )
+    .help(format!(
+        "protect the class: [switch.pfc] priorities = [{class}], with [switch.queue] kind = \"priorities\""
+    ));
+}
+
+/// Captures of networks with queue pairs, which have no frames yet.
+pub(crate) fn check_captures(root: &Root, cx: &mut Context<'_>) {
+    let any = root
+        .flows
+        .iter()
+        .any(|(_, group)| group.transport.rdma().is_some());
+    if any && matches!(root.measure.pcap, Sampling::On(_)) {
+        cx.error_at("measure.pcap", "captures do not know queue pairs yet")
+            .help("leave measure.pcap out");
+    }
+}
+
+/// What the compatibility with HPCC's simulator needs.
+pub(crate) fn check_compat(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    if root.run.compat != Some(Compat::HpccNs3) {
+        return;
+    }
+    for (name, group) in &root.flows {
+        let key = format!("flows.{name}");
+        if group.transport.rdma().is_none() && !cx.is_removed("transport") {
+            cx.error_at(&key, "compat = \"hpcc-ns3\" simulates queue pairs alone")
+                .help("transport = { kind = \"rdma\" }, or leave run.compat out");
+        }
+        if !matches!(group.workload, Workload::Bulk(_) | Workload::FlowList(_)) {
+            cx.error_at(
+                &format!("{key}.workload"),
+                "compat = \"hpcc-ns3\" needs flows that start at whole nanoseconds",
+            )
+            .help("workload = \"flow-list\" or \"bulk\"");
+        }
+    }
+    if root.host.jitter > Span::ZERO {
+        cx.error_at("host.jitter", "compat = \"hpcc-ns3\" has no jitter")
+            .help("leave host.jitter out");
+    }
+    let odd = layout
+        .links
+        .iter()
+        .find(|link| link.delay.as_ps() % 1_000 != 0);
+    if let Some(link) = odd {
+        cx.error_at(
+            "network.delay",
+            format!(
+                "compat = \"hpcc-ns3\" counts whole nanoseconds, and a link has a delay of {}",
+                link.delay
+            ),
+        )
+        .help("delays of whole nanoseconds");
+    }
+    for switch in 0..layout.switches.len() {
+        let keys = switch_at(root, layout, switch);
+        if !matches!(keys.queue, Queue::Priorities(_)) {
+            cx.error_at(
+                "run.compat",
+                format!(
+                    "compat = \"hpcc-ns3\" needs a queue for each priority at {}",
+                    quoted(&layout.switches[switch].to_string())
+                ),
+            )
+            .help("[switch.queue] kind = \"priorities\", scheduler = \"round-robin\"");
+            return;
+        }
+    }
+}
