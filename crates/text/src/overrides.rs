@@ -182,6 +182,9 @@ pub fn inherit(root: &mut Node) {
                 for group in groups {
                     let place = group.place;
                     if let (Some(keys), Some((_, base))) = (group.node.entries_mut(), &transport) {
+                        let own = keys.iter().find(|entry| entry.key == "transport");
+                        let own = own.and_then(|entry| entry.node.entries());
+                        let base = meant_for(own.unwrap_or_default(), base);
                         merge(
                             keys,
                             &[Entry {
@@ -189,7 +192,7 @@ pub fn inherit(root: &mut Node) {
                                 place,
                                 node: Node {
                                     place,
-                                    content: Content::Table(base.clone()),
+                                    content: Content::Table(base),
                                 },
                                 inherited: true,
                             }],
@@ -209,6 +212,33 @@ pub fn inherit(root: &mut Node) {
             _ => {}
         }
     }
+}
+
+/// The keys of `[transport]` for a group with these keys: `congestion` and `preset` have other words for another `kind`,
+/// and `preset` of queue pairs for another `congestion`.
+fn meant_for(own: &[Entry], base: &[Entry]) -> Vec<Entry> {
+    let word = |entries: &[Entry], key: &str| {
+        let entry = entries.iter().find(|entry| entry.key == key)?;
+        match &entry.node.content {
+            Content::Text(text) => Some(text.clone()),
+            _ => None,
+        }
+    };
+    let kind = word(base, "kind");
+    let own_kind = word(own, "kind").or_else(|| kind.clone());
+    let of_pairs = kind.as_deref() == Some("rdma");
+    let left_out: &[&str] =
+        if own_kind.as_deref().unwrap_or("tcp") != kind.as_deref().unwrap_or("tcp") {
+            &["congestion", "preset"]
+        } else if of_pairs && word(own, "congestion").is_some() {
+            &["preset"]
+        } else {
+            &[]
+        };
+    let kept = base
+        .iter()
+        .filter(|entry| !left_out.contains(&entry.key.as_str()));
+    kept.cloned().collect()
 }
 
 /// Adds the keys of the switch's `queue` to each of its groups of ports.

@@ -510,3 +510,38 @@ proptest! {
         assert_resolved_is_fixed(&scenario, &warnings);
     }
 }
+
+/// The scenario of a group with this transport, below `[transport]` of queue pairs with a preset.
+fn below_dcqcn(transport: &str) -> Scenario {
+    let text = format!(
+        "[run]\nduration = \"1 ms\"\n[network]\ntopology = \"star\"\nsenders = 2\n[switch]\nbuffer = {{ shared = \"16 MiB\" }}\n\
+         queue = {{ kind = \"priorities\" }}\npfc = {{ priorities = [3] }}\n\
+         [transport]\nkind = \"rdma\"\ncongestion = \"dcqcn\"\npreset = \"dcqcn-nvidia\"\ntraffic_class = 3\n\
+         [flows.a]\nworkload = \"bulk\"\nfrom = \"senders\"\nto = \"receiver\"\ntransport = {transport}\n"
+    );
+    parse(&text, "pairs.toml", &[]).unwrap().0
+}
+
+#[test]
+fn a_preset_is_inherited_by_groups_with_the_same_control_alone() {
+    let resolved = below_dcqcn("{ rpg_threshold = 2 }").resolved();
+    assert!(resolved.contains("preset = \"dcqcn-nvidia\""));
+    let resolved = below_dcqcn("{ congestion = \"hpcc\" }").resolved();
+    assert!(resolved.contains("preset = \"hpcc-sigcomm19\""));
+    let resolved = below_dcqcn("{ kind = \"tcp\" }").resolved();
+    assert!(resolved.contains("congestion = \"new-reno\"\nmss"), "{resolved}");
+}
+
+#[test]
+fn scenarios_of_queue_pairs_read_back_the_same() {
+    for transport in [
+        "{ window = \"bdp\", window_follows_rate = true, rpg_ai_rate = \"3 Mbit/s per 10 Gbit/s\" }",
+        "{ congestion = \"hpcc\", preset = \"hpcc-ns3\", window = \"100 KB\", base_rtt = \"13 us\", verb = \"read\" }",
+        "{ congestion = \"timely\", preset = \"timely-patched\", recovery = \"go-back-0\", chunk = \"4 packets\" }",
+        "{ congestion = \"rate-dctcp\", ack_timeout = \"off\", retry_limit = \"unlimited\", control_class = 6 }",
+    ] {
+        let scenario = below_dcqcn(transport);
+        let again = parse(&scenario.resolved(), "pairs.toml", &[]).unwrap().0;
+        assert_eq!(scenario, again, "{transport}");
+    }
+}
