@@ -50,9 +50,9 @@ pub use headroom::{
 pub use linear_marker::{LinearMarker, LinearMarkerConfig, LinearMarkerError};
 pub use lossless::{Lossless, LosslessConfig, PauseDue, ReleaseAt};
 pub use pause::{
-    PauseChange, PauseFrame, PauseMode, PauseReceiver, PauseSender, PauseSenderConfig,
-    PauseStatistics, Watchdog, WatchdogAction, WatchdogChange, WatchdogConfig, WatchdogError,
-    pause_span,
+    GuardedReceiver, PauseChange, PauseEffect, PauseFrame, PauseMode, PauseReceiver, PauseSender,
+    PauseSenderConfig, PauseStatistics, SentPauses, StormStatistics, Watchdog, WatchdogAction,
+    WatchdogChange, WatchdogConfig, WatchdogError, pause_span,
 };
 pub use port_buffer::PortBuffer;
 pub use priority::{Priority, PrioritySet};

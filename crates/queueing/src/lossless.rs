@@ -6,8 +6,8 @@
 use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
-    DropCause, Passage, PauseFrame, PauseSender, PauseSenderConfig, PauseTransition,
-    PriorityMemory, PriorityMemoryConfig,
+    DropCause, Passage, PauseFrame, PauseSender, PauseSenderConfig, PauseTransition, Priority,
+    PriorityMemory, PriorityMemoryConfig, SentPauses,
 };
 
 /// When a packet leaves the accounts of its switch.
@@ -49,6 +49,8 @@ pub struct Lossless {
     release_at: ReleaseAt,
     /// By port; empty where the switch pauses nobody.
     senders: Vec<PauseSender>,
+    /// By port and priority: packets dropped because headroom was full.
+    overflows: Vec<[u64; Priority::COUNT]>,
     frame: u16,
     due: Vec<PauseDue>,
 }
@@ -63,6 +65,7 @@ impl Lossless {
             memory: PriorityMemory::new(&config.memory),
             release_at: config.release_at,
             senders: senders.collect(),
+            overflows: vec![[0; Priority::COUNT]; rates.len()],
             frame: u16::try_from(config.frame.count()).expect("a pause frame is small"),
             due: Vec::new(),
         }
@@ -70,9 +73,18 @@ impl Lossless {
 
     /// Stores an arriving packet, or says why it is dropped.
     pub fn admit(&mut self, now: Time, passage: &Passage) -> Result<(), DropCause> {
-        let stored = self.memory.admit(passage)?;
+        let stored = self.memory.admit(passage).inspect_err(|cause| {
+            if *cause == DropCause::HeadroomFull {
+                self.overflows[passage.ingress][passage.priority.index()] += 1;
+            }
+        })?;
         self.note(now, passage, stored.transition);
         Ok(())
+    }
+
+    /// An admitted packet leaves its accounts, and is not sent.
+    pub fn discard(&mut self, now: Time, passage: &Passage) {
+        self.release(now, passage);
     }
 
     /// The sending of a packet begins.
@@ -107,6 +119,22 @@ impl Lossless {
             let frame = sender.on_timeout(now);
             self.due.extend(frame.map(|frame| PauseDue { port, frame }));
         }
+    }
+
+    /// The accounts.
+    pub const fn memory(&self) -> &PriorityMemory {
+        &self.memory
+    }
+
+    /// The pauses of a priority that a port has sent.
+    pub fn sent(&self, port: usize, priority: Priority) -> SentPauses {
+        let sender = self.senders.get(port);
+        sender.map_or_else(SentPauses::default, |sender| sender.sent(priority))
+    }
+
+    /// The packets of a priority that came in at a port and were dropped because its headroom was full.
+    pub fn headroom_drops(&self, port: usize, priority: Priority) -> u64 {
+        self.overflows[port][priority.index()]
     }
 
     /// The size of a pause frame.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use incastle_links::{Degradation, DegradedLink, RateChange, RateSchedule};
 use incastle_queueing::{
     CongestionPointConfig, DropTail, DualPi2Config, Lossless, LosslessConfig, Marker, PauseMode,
-    PortBuffer, SharedBuffer,
+    PortBuffer, SharedBuffer, WatchdogConfig,
 };
 use incastle_routing::{Routes, RoutesConfig, Unreachable};
 use incastle_units::{Rate, Span};
@@ -131,6 +131,7 @@ pub struct NetworkBuilder {
     convergence: Span,
     order: Order,
     pause_mode: PauseMode,
+    watchdog: Option<WatchdogConfig>,
 }
 
 impl NetworkBuilder {
@@ -150,6 +151,7 @@ impl NetworkBuilder {
             convergence: Span::ZERO,
             order: Order::default(),
             pause_mode: PauseMode::default(),
+            watchdog: None,
         }
     }
 
@@ -166,6 +168,12 @@ impl NetworkBuilder {
     /// Sets the end of pauses: expiry, or a frame that resumes alone.
     pub fn pause_mode(&mut self, mode: PauseMode) {
         self.pause_mode = mode;
+    }
+
+    /// Sets a watchdog of pauses at all ports of switches with priorities. Its configuration must pass
+    /// [`WatchdogConfig::check`].
+    pub fn watchdog(&mut self, config: WatchdogConfig) {
+        self.watchdog = Some(config);
     }
 
     /// Events of one instant come in the order in which they were entered, as in ns-3. All times have to be whole
@@ -280,7 +288,8 @@ impl NetworkBuilder {
     }
 
     /// Computes the routes.
-    pub fn build(self) -> Result<Network, BuildError> {
+    pub fn build(mut self) -> Result<Network, BuildError> {
+        self.add_watchdogs();
         let host_ports = self.host_ports()?;
         let edges = edges(&self.ports, &self.owners, |_| true);
         let seed = self.seed;
@@ -335,6 +344,15 @@ impl NetworkBuilder {
         };
         network.check_reachability()?;
         Ok(network)
+    }
+
+    fn add_watchdogs(&mut self) {
+        let Some(config) = self.watchdog else { return };
+        for (port, owner) in self.ports.iter_mut().zip(&self.owners) {
+            if matches!(owner, Node::Switch(_)) {
+                port.watch(config);
+            }
+        }
     }
 
     /// The one port of each host.

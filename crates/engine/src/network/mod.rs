@@ -9,6 +9,7 @@ mod limiter;
 mod nic_pauses;
 mod packet;
 mod path;
+mod pause_table;
 mod pausing;
 mod port;
 mod queue_pairs;
@@ -27,6 +28,7 @@ pub use incastle_routing::Ecmp;
 pub use failure::Outage;
 pub use host::{Coalescing, HostConfig, JitterAppliesTo};
 pub use limiter::ReactionPointSettings;
+pub use pause_table::PortPauses;
 pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters, PriorityConfig};
 
 pub(crate) use extras::Extras;
@@ -37,7 +39,8 @@ pub(crate) use nic_pauses::NicPauses;
 pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, Pool};
 pub(crate) use pausing::{PauseTimer, Pausing};
 pub(crate) use port::{
-    Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, Port, Sampler, TakenBack, Wakes,
+    Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, Port, STORM, Sampler, TakenBack,
+    Wakes,
 };
 pub(crate) use queue_pairs::{QueuePairs, Round, Turn};
 pub(crate) use shared_memory::SharedMemory;

@@ -4,7 +4,7 @@
 //! A pause frame is a packet for the node at the other end of a link, which no route has. Source: IEEE 802.1Qbb; the order
 //! of steps is that of HPCC's simulator (switch-node.cc). Leaves out: the accounting (incastle-queueing).
 
-use incastle_queueing::{Lossless, Passage, PauseDue, PauseFrame, PauseStatistics, Priority};
+use incastle_queueing::{DropCause, Lossless, Passage, PauseDue, PauseFrame};
 use incastle_units::{Ecn, Time};
 
 use super::port::{Offer, Offered, Sent};
@@ -16,7 +16,7 @@ use crate::probe::Probe;
 
 /// The memory of a switch with priorities, and its entered refresh of pauses.
 pub(crate) struct Pausing {
-    lossless: Lossless,
+    pub(super) lossless: Lossless,
     refresh: Option<Time>,
 }
 
@@ -45,7 +45,7 @@ impl Pausing {
 pub(crate) enum PauseTimer {
     /// A switch refreshes pauses.
     Refresh(SwitchIndex),
-    /// A pause of a port ends.
+    /// A pause of a port ends, or a storm begins or ends.
     Expiry(PortIndex),
 }
 
@@ -101,9 +101,11 @@ impl Network {
         let packet = self.pool.at(offer.slot).packet;
         let passage = self.passage(at, &packet);
         let lossless = self.switches[switch.index()].lossless.as_mut();
-        let admission = lossless.map_or(Ok(()), |pausing| {
-            pausing.lossless.admit(offer.now, &passage)
-        });
+        let admission = match lossless {
+            _ if self.ports[at.index()].is_storming(&packet) => Err(DropCause::PauseWatchdog),
+            None => Ok(()),
+            Some(pausing) => pausing.lossless.admit(offer.now, &passage),
+        };
         let port = &mut self.ports[at.index()];
         let mut offered = port.offer_by_priority(offer, admission, &mut self.pool, probe);
         self.begin_by_priority(switch, at, offer.now, &mut offered.wakes.departure);
@@ -220,37 +222,24 @@ impl Network {
         enter(events, at, wakes);
     }
 
-    /// A timer of pauses has come.
+    /// A timer of pauses has come. Returns the packets that a storm drops, and their port.
     pub(crate) fn pause_timer<P: Probe>(
         &mut self,
         timer: PauseTimer,
         now: Time,
         events: &mut EventQueue,
         probe: &mut P,
-    ) {
+    ) -> Option<(PortIndex, Vec<Packet>)> {
         match timer {
             PauseTimer::Refresh(switch) => {
                 if let Some(pausing) = &mut self.switches[switch.index()].lossless {
                     pausing.lossless.on_timeout(now);
                 }
                 self.send_pauses_of(switch, now, events, probe);
+                None
             }
-            PauseTimer::Expiry(at) => self.change_pauses(at, None, now, events, probe),
+            PauseTimer::Expiry(at) => Some((at, self.change_pauses(at, None, now, events, probe))),
         }
-    }
-
-    /// The pauses of a priority at a port of a switch with priorities, or at a host that was paused.
-    pub fn pauses(
-        &self,
-        port: PortIndex,
-        priority: Priority,
-        now: Time,
-    ) -> Option<PauseStatistics> {
-        let of_port = self.ports[port.index()].pauses(priority, now);
-        of_port.or_else(|| match self.owners[port.index()] {
-            Node::Switch(_) => None,
-            Node::Host(host) => self.pauses_of_host(host, priority, now),
-        })
     }
 
     /// A pause frame has reached a switch over a link: the port of the other direction pauses, or goes on.
@@ -264,11 +253,13 @@ impl Network {
     ) {
         let at = Self::reverse(from);
         if self.ports[at.index()].has_priorities() {
-            self.change_pauses(at, Some(&frame), now, events, probe);
+            let flushed = self.change_pauses(at, Some(&frame), now, events, probe);
+            assert!(flushed.is_empty(), "a storm begins at a timeout");
         }
     }
 
-    /// A pause frame for a port with priorities has arrived, or the end of a pause (`None`).
+    /// A pause frame for a port with priorities has arrived, or a timeout of its pauses (`None`). Returns the packets that
+    /// a storm drops.
     pub(crate) fn change_pauses<P: Probe>(
         &mut self,
         at: PortIndex,
@@ -276,17 +267,24 @@ impl Network {
         now: Time,
         events: &mut EventQueue,
         probe: &mut P,
-    ) {
+    ) -> Vec<Packet> {
         let port = &mut self.ports[at.index()];
-        let mut wakes = port.change_pauses(frame, now, probe);
+        let (flushed, mut wakes) = port.change_pauses(frame, now, probe);
         if let Some(expiry) = port.next_expiry(now) {
             let timer = PauseTimer::Expiry(at);
             events.push(Event::new(expiry, Kind::Control, timer.source()));
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
             self.begin_by_priority(switch, at, now, &mut wakes.departure);
+            for packet in &flushed {
+                let passage = self.passage(at, packet);
+                if let Some(pausing) = &mut self.switches[switch.index()].lossless {
+                    pausing.lossless.discard(now, &passage);
+                }
+            }
         }
         enter(events, at, wakes);
         self.send_pauses(at, now, events, probe);
+        flushed
     }
 }

@@ -18,6 +18,7 @@ mod loss_laws;
 mod nic_pauses;
 mod paced;
 mod parallel;
+mod pause_tables;
 mod qcn;
 mod queue_pairs;
 mod queues;

@@ -1,18 +1,22 @@
-//! Pauses by priority: the frame, its sender, its receiver, and the watchdog of the receiver.
+//! Pauses by priority: the frame, its sender, its receiver, and the receiver's watchdog.
 //!
 //! Sources: IEEE 802.1Q, clause 36, and 802.3, annexes 31B and 31D: a frame has a time for each of its priorities, in
 //! quanta of 512 bit times at the rate of the link; 0 resumes. HPCC's simulator has frames without expiry instead
 //! (`OnOff`). Leaves out: different times in one frame, the pause of a whole link (802.3x), negotiation (DCBX).
 
+mod guarded;
 mod receiver;
 mod sender;
 mod watchdog;
 
 use incastle_units::{Rate, Span};
 
+pub use guarded::{GuardedReceiver, PauseEffect};
 pub use receiver::{PauseChange, PauseReceiver, PauseStatistics};
-pub use sender::{PauseSender, PauseSenderConfig};
-pub use watchdog::{Watchdog, WatchdogAction, WatchdogChange, WatchdogConfig, WatchdogError};
+pub use sender::{PauseSender, PauseSenderConfig, SentPauses};
+pub use watchdog::{
+    StormStatistics, Watchdog, WatchdogAction, WatchdogChange, WatchdogConfig, WatchdogError,
+};
 
 use crate::PrioritySet;
 use crate::headroom::QUANTUM;

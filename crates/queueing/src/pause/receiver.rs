@@ -29,6 +29,8 @@ pub struct PauseStatistics {
     pub expired: u64,
     /// Their sum.
     pub paused_for: Span,
+    /// The longest of them.
+    pub longest: Span,
 }
 
 /// A pause in effect.
@@ -52,8 +54,10 @@ impl Lane {
         let Some(pause) = self.pause.take() else {
             return false;
         };
+        let length = now - pause.since;
         self.statistics.pauses += 1;
-        self.statistics.paused_for += now - pause.since;
+        self.statistics.paused_for += length;
+        self.statistics.longest = self.statistics.longest.max(length);
         true
     }
 }

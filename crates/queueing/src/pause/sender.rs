@@ -26,6 +26,17 @@ impl Default for PauseSenderConfig {
     }
 }
 
+/// The pauses of one priority that were sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SentPauses {
+    /// Frames that began a pause.
+    pub pauses: u64,
+    /// Frames that refreshed it. One frame may refresh several priorities.
+    pub refreshes: u64,
+    /// Frames that ended it.
+    pub resumes: u64,
+}
+
 /// The sender of one port.
 #[derive(Debug, Clone)]
 pub struct PauseSender {
@@ -35,6 +46,7 @@ pub struct PauseSender {
     /// The next refresh of each priority that is paused.
     refresh: [Time; Priority::COUNT],
     frames: u64,
+    sent: [SentPauses; Priority::COUNT],
 }
 
 impl PauseSender {
@@ -47,6 +59,7 @@ impl PauseSender {
             paused: PrioritySet::EMPTY,
             refresh: [Time::NEVER; Priority::COUNT],
             frames: 0,
+            sent: [SentPauses::default(); Priority::COUNT],
         }
     }
 
@@ -58,6 +71,11 @@ impl PauseSender {
     /// Frames sent: pauses, refreshes and resumes.
     pub const fn frames(&self) -> u64 {
         self.frames
+    }
+
+    /// The pauses of a priority.
+    pub const fn sent(&self, priority: Priority) -> SentPauses {
+        self.sent[priority.index()]
     }
 
     /// An ingress account has reached XOFF or XON; returns the frame to send.
@@ -74,10 +92,13 @@ impl PauseSender {
             "pauses and resumes alternate"
         );
         let only = PrioritySet::only(priority);
+        let sent = &mut self.sent[priority.index()];
         if !resumes {
+            sent.pauses += 1;
             self.paused.insert(priority);
             return self.pause(now, only);
         }
+        sent.resumes += 1;
         self.paused.remove(priority);
         self.refresh[priority.index()] = Time::NEVER;
         self.frames += 1;
@@ -100,6 +121,9 @@ impl PauseSender {
             .iter()
             .filter(|priority| self.refresh[priority.index()] <= now)
             .collect();
+        for priority in due.iter() {
+            self.sent[priority.index()].refreshes += 1;
+        }
         (!due.is_empty()).then(|| self.pause(now, due))
     }
 

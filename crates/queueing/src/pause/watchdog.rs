@@ -66,10 +66,22 @@ enum State {
     Calm,
     /// Paused; a storm from then on.
     Paused(Time),
-    /// A storm, paused.
-    Storm,
-    /// A storm, not paused; calm from then on.
-    Recovering(Time),
+    /// A storm since then, paused.
+    Storm(Time),
+    /// A storm since then, not paused; calm from `until` on.
+    Recovering {
+        since: Time,
+        until: Time,
+    },
+}
+
+/// The storms of one priority.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct StormStatistics {
+    /// Storms that have begun.
+    pub storms: u64,
+    /// The time in storms, until calm was restored.
+    pub storm_time: Span,
 }
 
 /// Storms that have begun or ended.
@@ -86,7 +98,7 @@ pub struct WatchdogChange {
 pub struct Watchdog {
     config: WatchdogConfig,
     states: [State; Priority::COUNT],
-    storms: [u64; Priority::COUNT],
+    storms: [StormStatistics; Priority::COUNT],
 }
 
 impl Watchdog {
@@ -96,13 +108,18 @@ impl Watchdog {
         Self {
             config,
             states: [State::Calm; Priority::COUNT],
-            storms: [0; Priority::COUNT],
+            storms: [StormStatistics::default(); Priority::COUNT],
         }
     }
 
-    /// The storms of a priority.
-    pub const fn storms(&self, priority: Priority) -> u64 {
-        self.storms[priority.index()]
+    /// The storms of a priority until `now`, the present one included.
+    pub fn storms(&self, priority: Priority, now: Time) -> StormStatistics {
+        let mut storms = self.storms[priority.index()];
+        if let State::Storm(since) | State::Recovering { since, .. } = self.states[priority.index()]
+        {
+            storms.storm_time += now - since;
+        }
+        storms
     }
 
     /// Priorities whose packets are dropped.
@@ -118,7 +135,7 @@ impl Watchdog {
     fn storming(&self, action: WatchdogAction) -> PrioritySet {
         let storms = |priority: &Priority| {
             let state = self.states[priority.index()];
-            matches!(state, State::Storm | State::Recovering(_))
+            matches!(state, State::Storm(_) | State::Recovering { .. })
         };
         if action == self.config.action {
             Priority::ALL.into_iter().filter(storms).collect()
@@ -133,16 +150,19 @@ impl Watchdog {
             let state = &mut self.states[priority.index()];
             *state = match *state {
                 State::Calm => State::Paused(now + self.config.detection),
-                State::Recovering(_) => State::Storm,
-                State::Paused(_) | State::Storm => unreachable!("a pause begins once"),
+                State::Recovering { since, .. } => State::Storm(since),
+                State::Paused(_) | State::Storm(_) => unreachable!("a pause begins once"),
             };
         }
         for priority in change.resumed.iter() {
             let state = &mut self.states[priority.index()];
             *state = match *state {
                 State::Paused(_) => State::Calm,
-                State::Storm => State::Recovering(now + self.config.restoration),
-                State::Calm | State::Recovering(_) => unreachable!("a pause has begun"),
+                State::Storm(since) => State::Recovering {
+                    since,
+                    until: now + self.config.restoration,
+                },
+                State::Calm | State::Recovering { .. } => unreachable!("a pause has begun"),
             };
         }
     }
@@ -150,8 +170,8 @@ impl Watchdog {
     /// The next begin or end of a storm, if nothing else happens.
     pub fn poll_timeout(&self) -> Option<Time> {
         let deadlines = self.states.iter().filter_map(|state| match state {
-            State::Calm | State::Storm => None,
-            State::Paused(deadline) | State::Recovering(deadline) => Some(*deadline),
+            State::Calm | State::Storm(_) => None,
+            State::Paused(until) | State::Recovering { until, .. } => Some(*until),
         });
         deadlines.min()
     }
@@ -163,12 +183,13 @@ impl Watchdog {
             let state = &mut self.states[priority.index()];
             match *state {
                 State::Paused(deadline) if deadline <= now => {
-                    *state = State::Storm;
-                    self.storms[priority.index()] += 1;
+                    *state = State::Storm(now);
+                    self.storms[priority.index()].storms += 1;
                     change.began.insert(priority);
                 }
-                State::Recovering(deadline) if deadline <= now => {
+                State::Recovering { since, until } if until <= now => {
                     *state = State::Calm;
+                    self.storms[priority.index()].storm_time += now - since;
                     change.ended.insert(priority);
                 }
                 _ => {}

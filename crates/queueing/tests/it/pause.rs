@@ -4,7 +4,7 @@ use incastle_cases::cases;
 use incastle_queueing::PauseTransition::{Pause, Resume};
 use incastle_queueing::{
     PauseChange, PauseFrame, PauseMode, PauseReceiver, PauseSender, PauseSenderConfig,
-    PauseStatistics, Priority, PrioritySet, pause_span,
+    PauseStatistics, Priority, PrioritySet, SentPauses, pause_span,
 };
 use incastle_units::{Rate, Span, Time};
 use proptest::prelude::*;
@@ -83,6 +83,7 @@ fn pauses_end_with_their_time() {
         pauses: 1,
         expired: 1,
         paused_for: Span::from_ps(108_520),
+        longest: Span::from_ps(108_520),
     };
     assert_eq!(port.statistics(priority(3), ps(200_000)), expected);
 }
@@ -184,6 +185,12 @@ fn pauses_are_refreshed_at_half_their_time() {
         Some(frame(&[6], u16::MAX))
     );
     assert_eq!(port.frames(), 6);
+    let sent = SentPauses {
+        pauses: 1,
+        refreshes: 2,
+        resumes: 1,
+    };
+    assert_eq!(port.sent(priority(3)), sent);
     port.reset();
     assert_eq!(
         (port.poll_timeout(), port.paused()),

@@ -20,7 +20,7 @@ mod take_back;
 use std::mem::offset_of;
 
 use incastle_queueing::{
-    DualPi2Config, DualQueue, FifoQueue, JudgedLate, PauseMode, PauseReceiver, SharedBuffer,
+    DualPi2Config, DualQueue, FifoQueue, GuardedReceiver, JudgedLate, PauseMode, SharedBuffer,
     Verdict,
 };
 use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
@@ -39,6 +39,7 @@ pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 use gate::QueueView;
 pub use priority::PriorityConfig;
+pub(crate) use priority::STORM;
 pub(crate) use sampler::Sampler;
 pub(crate) use take_back::TakenBack;
 
@@ -146,7 +147,7 @@ impl Port {
         rng: Xoshiro256PlusPlus,
         mode: PauseMode,
     ) -> Self {
-        let receiver = PauseReceiver::new(mode, self.rate());
+        let receiver = GuardedReceiver::new(mode, self.rate());
         let lanes = PriorityLanes::new(config, rng, receiver);
         self.set_queue(ScheduledQueue::Priority(Box::new(lanes)));
         self

@@ -6,8 +6,8 @@
 
 use incastle_congestion::HopTelemetry;
 use incastle_queueing::{
-    Began, DropCause, MarkAt, PauseChange, PauseFrame, PauseReceiver, PauseStatistics, Priority,
-    PriorityEcn, PriorityEcnConfig, PriorityQueue, SchedulerConfig, Verdict,
+    Began, DropCause, GuardedReceiver, MarkAt, PauseEffect, PauseFrame, PriorityEcn,
+    PriorityEcnConfig, PriorityQueue, SchedulerConfig, Verdict, WatchdogConfig,
 };
 use incastle_units::{Bytes, Ecn, Serializer, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -48,7 +48,7 @@ pub(super) struct PriorityLanes {
     arrives: Option<Time>,
     /// Whether pause frames go before all priorities. HPCC's simulator has them in queue 0, behind ACKs.
     frames_first: bool,
-    receiver: PauseReceiver,
+    receiver: GuardedReceiver,
     /// The entered end of a pause, if any.
     expiry: Option<Time>,
 }
@@ -57,7 +57,7 @@ impl PriorityLanes {
     pub(super) fn new(
         config: &PriorityConfig,
         rng: Xoshiro256PlusPlus,
-        receiver: PauseReceiver,
+        receiver: GuardedReceiver,
     ) -> Self {
         Self {
             queue: PriorityQueue::new(&config.scheduler),
@@ -110,19 +110,26 @@ impl PriorityLanes {
         })
     }
 
-    /// A pause frame has arrived, or the end of a pause (`None`); returns the departure of a packet that begins.
+    /// A pause frame has arrived, or the end of a pause or the begin or the end of a storm (`None`); returns the packets
+    /// that a storm drops, and the departure of a packet that begins.
     pub(super) fn change_pauses(
         &mut self,
         frame: Option<&PauseFrame>,
         now: Time,
         line: &mut Serializer,
-    ) -> Option<Time> {
-        let PauseChange { paused, resumed } = match frame {
+    ) -> (Vec<Packet>, Option<Time>) {
+        let effect = match frame {
             Some(frame) => self.receiver.on_frame(now, frame),
             None => self.receiver.on_timeout(now),
         };
-        self.queue.pause(paused);
-        self.queue.resume(resumed, now, line)
+        let PauseEffect {
+            stopped,
+            released,
+            flushed,
+        } = effect;
+        self.queue.pause(stopped);
+        let flushed = self.queue.flush(flushed);
+        (flushed, self.queue.resume(released, now, line))
     }
 
     /// The next end of a pause, unless an earlier one is entered. At the instant of that one it is entered no more.
@@ -134,6 +141,11 @@ impl PriorityLanes {
         }
         self.expiry = Some(next);
         Some(next)
+    }
+
+    /// Counts a packet that is dropped in a storm.
+    fn count_stormed(&mut self, packet: &Packet) {
+        self.receiver.count_dropped(packet.priority());
     }
 
     /// The packet whose sending has begun, with the verdict of the markers; telemetry is stamped on it.
@@ -208,7 +220,12 @@ impl Port {
         let packet = &pool.at(slot).packet;
         let verdict = match admission {
             Ok(()) => lanes.judge(packet),
-            Err(cause) => Verdict::Drop(cause),
+            Err(cause) => {
+                if cause == DropCause::PauseWatchdog {
+                    lanes.count_stormed(packet);
+                }
+                Verdict::Drop(cause)
+            }
         };
         self.gate.note(now, verdict, backlog, packet);
         if matches!(verdict, Verdict::Drop(_)) {
@@ -240,22 +257,41 @@ impl Port {
         }
     }
 
-    /// A pause frame has arrived, or the end of a pause (`None`).
+    /// A pause frame has arrived, or a timeout of pauses (`None`). Returns the packets that a storm drops, and the next
+    /// departure.
     pub(crate) fn change_pauses<P: Probe>(
         &mut self,
         frame: Option<&PauseFrame>,
         now: Time,
         probe: &mut P,
-    ) -> Wakes {
+    ) -> (Vec<Packet>, Wakes) {
         let lanes = lanes(&mut self.scheduled);
-        let departure = lanes.change_pauses(frame, now, &mut self.line);
-        if departure.is_some() && self.observed {
+        let (flushed, departure) = lanes.change_pauses(frame, now, &mut self.line);
+        if (departure.is_some() || !flushed.is_empty()) && self.observed {
             probe.queue_changed(self.index, now, lanes.backlog().waiting_packets);
         }
-        Wakes {
+        for packet in &flushed {
+            lanes.count_stormed(packet);
+            self.gate.judge_late(now, STORM, packet);
+        }
+        let wakes = Wakes {
             arrival: None,
             departure,
+        };
+        (flushed, wakes)
+    }
+
+    /// Adds a watchdog, if it has priorities.
+    pub(crate) fn watch(&mut self, config: WatchdogConfig) {
+        if let Some(ScheduledQueue::Priority(lanes)) = self.scheduled.as_deref_mut() {
+            lanes.receiver.watch(config);
         }
+    }
+
+    /// Whether a storm drops the packet.
+    pub(crate) fn is_storming(&self, packet: &Packet) -> bool {
+        let receiver = self.receiver();
+        receiver.is_some_and(|receiver| receiver.dropping().contains(packet.priority()))
     }
 
     /// The next end of a pause, where its event is to be entered.
@@ -263,10 +299,10 @@ impl Port {
         lanes(&mut self.scheduled).next_expiry(now)
     }
 
-    /// The pauses of a priority.
-    pub(crate) fn pauses(&self, priority: Priority, now: Time) -> Option<PauseStatistics> {
+    /// The receiver of pauses, if it has priorities.
+    pub(crate) fn receiver(&self) -> Option<&GuardedReceiver> {
         match self.scheduled.as_deref()? {
-            ScheduledQueue::Priority(lanes) => Some(lanes.receiver.statistics(priority, now)),
+            ScheduledQueue::Priority(lanes) => Some(&lanes.receiver),
             _ => None,
         }
     }
@@ -276,6 +312,9 @@ impl Port {
         matches!(self.scheduled.as_deref(), Some(ScheduledQueue::Priority(_)))
     }
 }
+
+/// The verdict on the packets that a storm drops.
+pub(crate) const STORM: Verdict = Verdict::Drop(DropCause::PauseWatchdog);
 
 /// The queues of a port that has priorities.
 fn lanes(queue: &mut Option<Box<ScheduledQueue>>) -> &mut PriorityLanes {

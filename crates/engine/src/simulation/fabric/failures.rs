@@ -5,7 +5,7 @@ use incastle_routing::Routes;
 
 use super::Fabric;
 use crate::core::{Event, Kind, Node, PortIndex};
-use crate::network::{Change, FAILURES, Packet, PauseTimer};
+use crate::network::{Change, FAILURES, Packet, PauseTimer, STORM};
 use crate::probe::Probe;
 
 /// The verdict on a packet that is lost with its link.
@@ -21,7 +21,13 @@ impl<P: Probe> Fabric<P> {
         } else if let Some(timer) = PauseTimer::of(source) {
             let now = self.clock.now();
             let (events, probe) = (&mut self.clock.events, &mut self.probe);
-            self.network.pause_timer(timer, now, events, probe);
+            let stormed = self.network.pause_timer(timer, now, events, probe);
+            for (at, packet) in stormed
+                .iter()
+                .flat_map(|(at, all)| all.iter().map(|one| (*at, one)))
+            {
+                self.lose_packet(at, STORM, packet);
+            }
         } else {
             let at = PortIndex(source);
             self.network
@@ -77,17 +83,21 @@ impl<P: Probe> Fabric<P> {
             }
         }
         for packet in cut.stored.iter().chain(&cut.on_the_wire) {
-            packet.forget_extra(&mut self.network.extras);
-            self.lose(at, LOST, packet);
+            self.lose_packet(at, LOST, packet);
         }
+    }
+
+    /// A packet is lost with its extras.
+    fn lose_packet(&mut self, at: PortIndex, verdict: Verdict, packet: &Packet) {
+        packet.forget_extra(&mut self.network.extras);
+        self.lose(at, verdict, packet);
     }
 
     /// A packet is lost on the wire.
     #[cold]
     #[inline(never)]
     pub(super) fn lose_on_wire(&mut self, at: PortIndex, cause: DropCause, packet: &Packet) {
-        packet.forget_extra(&mut self.network.extras);
-        self.lose(at, Verdict::Drop(cause), packet);
+        self.lose_packet(at, Verdict::Drop(cause), packet);
     }
 
     /// A packet is lost at a port. Out of line: `judged` is expanded on every packet's path.

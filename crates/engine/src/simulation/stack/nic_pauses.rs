@@ -20,7 +20,10 @@ impl<P: Probe> HostStack<P> {
         let now = clock.now();
         let at = network.hosts[host.index()].port;
         if network.ports[at.index()].has_priorities() {
-            return network.change_pauses(at, Some(&frame), now, &mut clock.events, probe);
+            let events = &mut clock.events;
+            let stormed = network.change_pauses(at, Some(&frame), now, events, probe);
+            assert!(stormed.is_empty(), "hosts have no watchdog");
+            return;
         }
         network.pause_nic(host, frame, now, &mut clock.events);
         self.serve(host);

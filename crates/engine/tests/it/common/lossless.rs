@@ -109,7 +109,16 @@ impl Lossless {
 
     /// The receiver is at a second switch. Also returns the port of the trunk towards it.
     pub(crate) fn behind_a_trunk(self) -> (Network, PortIndex) {
+        self.behind_a_trunk_with(|_| {})
+    }
+
+    /// The same, with a change of the builder.
+    pub(crate) fn behind_a_trunk_with(
+        self,
+        change: impl FnOnce(&mut NetworkBuilder),
+    ) -> (Network, PortIndex) {
         let mut builder = NetworkBuilder::new(1);
+        change(&mut builder);
         let first = Node::Switch(builder.switch("first", self.switch(self.senders + 1)));
         let second = Node::Switch(builder.switch("second", self.switch(2)));
         builder.link(first, second, port_of_switch(RATE), port_of_switch(RATE));
