@@ -274,6 +274,16 @@ class Result:
         frame = self.table(name)
         return bins.filled(name, frame, self.scenario) if name in bins.OWNERS else frame
 
+    @property
+    def pauses(self) -> pl.DataFrame:
+        """One row per port and priority that was paused by PFC, or that paused its peer.
+
+        port, priority, pauses (of the port by its peer), expired (of these, with their quanta),
+        paused_s, longest_s, pause_frames, resume_frames; pauses_sent, refreshes_sent,
+        resumes_sent (by the port's switch); headroom_drops; storms, storm_s, storm_drops.
+        """
+        return self.table("pauses")
+
     def table(self, name: str) -> pl.DataFrame:
         """Return a table by its name, as it is saved.
 

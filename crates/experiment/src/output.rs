@@ -90,6 +90,10 @@ pub struct Totals {
     pub lost_on_wire: u64,
     /// Those of them that degraded links corrupted.
     pub corrupted: u64,
+    /// Those of them that found the headroom of a lossless priority full.
+    pub headroom_drops: u64,
+    /// Pauses of ports by their peers (PFC), of each priority.
+    pub pauses: u64,
     /// Packets marked.
     pub marks: u64,
     /// Congestion notifications sent by switches.
@@ -139,6 +143,8 @@ impl Totals {
             ("failure_drops", Total::Count(self.failure_drops)),
             ("lost_on_wire", Total::Count(self.lost_on_wire)),
             ("corrupted", Total::Count(self.corrupted)),
+            ("headroom_drops", Total::Count(self.headroom_drops)),
+            ("pauses", Total::Count(self.pauses)),
             ("marks", Total::Count(self.marks)),
             ("cnms", Total::Count(self.cnms)),
             ("send_buffer_drops", Total::Count(self.send_buffer_drops)),

@@ -51,6 +51,14 @@ pub(crate) fn totals(record: &Record<'_>) -> Totals {
         totals.met_deadlines + totals.missed_deadlines <= transfers.len() as u64,
         "a deadline is met or missed"
     );
+    for row in network.pause_table(*now) {
+        totals.headroom_drops += row.headroom_drops;
+        totals.pauses += row.received.pauses;
+    }
+    assert!(
+        totals.headroom_drops <= totals.drops,
+        "what finds headroom full is dropped"
+    );
     for end in flows.ends() {
         totals.delivered_bytes += end.delivered;
         totals.send_buffer_drops += end.refused.messages;

@@ -45,6 +45,8 @@ TOTALS = (
         "failure_drops",
         "lost_on_wire",
         "corrupted",
+        "headroom_drops",
+        "pauses",
         "marks",
         "cnms",
         "send_buffer_drops",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.markup import escape
 
-from incastle import terminal
+from incastle import pauses, terminal
 from incastle.analysis import first_rto
 from incastle.analysis.confidence import interval
 from incastle.commands import offered_load, tables
@@ -247,7 +247,8 @@ def show_run(outcome: Result) -> None:
 def notes_of(outcomes: Sequence[Result]) -> list[str]:
     """Describe unfinished transfers, and flows that wait for their initial RTO."""
     found = (tables.unfinished_note(outcomes), first_rto.note(outcomes))
-    return [note for note in found if note is not None]
+    of_pauses = pauses.notes_of(outcomes[0]) if len(outcomes) == 1 else []
+    return [note for note in found if note is not None] + of_pauses
 
 
 def tables_of(outcome: Result) -> list[Table]:
@@ -257,6 +258,7 @@ def tables_of(outcome: Result) -> list[Table]:
         tables.transfers(outcome),
         tables.slowdowns(outcome),
         _ports(outcome),
+        pauses.table_of(outcome),
     )
     return [table for table in found if table is not None]
 

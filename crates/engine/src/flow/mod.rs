@@ -16,7 +16,7 @@ mod udt;
 pub use application::{Actions, Application, FlowSpec, Notice, TransportSpec};
 pub use framing::Framing;
 pub use rdma::QueuePairSettings;
-pub use table::{EndpointCounters, FlowRecord, Stopped};
+pub use table::{EndpointCounters, FlowRecord, QueuePairCounters, Stopped};
 pub use udt::{UdtCounters, UdtStart};
 
 pub(crate) use application::Action;

@@ -36,6 +36,17 @@ pub struct EndpointCounters {
     pub tcp: tcp::Stats,
     /// UDT's, of its flows alone.
     pub udt: Option<Box<UdtCounters>>,
+    /// Those of queue pairs alone.
+    pub queue_pair: Option<Box<QueuePairCounters>>,
+}
+
+/// The counters of a queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QueuePairCounters {
+    /// Its statistics.
+    pub stats: incastle_rdma::Stats,
+    /// Whether its retries ran out.
+    pub failed: bool,
 }
 
 /// The accounts of one flow.
@@ -484,5 +495,6 @@ fn counters(endpoint: &Endpoint, now: Time) -> EndpointCounters {
         refused: endpoint.transport.refused(),
         tcp: endpoint.transport.tcp_stats(),
         udt: endpoint.transport.udt_counters(now),
+        queue_pair: endpoint.transport.queue_pair_counters(),
     }
 }

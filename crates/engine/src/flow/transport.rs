@@ -8,7 +8,7 @@ use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{FlowIndex, Side};
-use crate::flow::{Pair, RdmaEndpoint, TransportSpec, UdtCounters, UdtEndpoint};
+use crate::flow::{Pair, QueuePairCounters, RdmaEndpoint, TransportSpec, UdtCounters, UdtEndpoint};
 use crate::probe::Observation;
 
 /// The transport.
@@ -235,6 +235,17 @@ impl Transport {
         match self {
             Self::Udt(endpoint) => Some(Box::new(endpoint.counters(now))),
             Self::Tcp(_) | Self::Datagram(_) | Self::Rdma(_) => None,
+        }
+    }
+
+    /// The counters of a queue pair.
+    pub(crate) fn queue_pair_counters(&self) -> Option<Box<QueuePairCounters>> {
+        match self {
+            Self::Rdma(endpoint) => Some(Box::new(QueuePairCounters {
+                stats: *endpoint.pair().stats(),
+                failed: endpoint.pair().has_failed(),
+            })),
+            Self::Tcp(_) | Self::Datagram(_) | Self::Udt(_) => None,
         }
     }
 

@@ -201,8 +201,13 @@ impl Network {
 
     /// The maximum number of bytes that a switch with a shared memory has stored at a time.
     pub fn max_stored(&self, switch: SwitchIndex) -> Option<Bytes> {
-        let memory = self.switches[switch.index()].memory.as_ref()?;
-        Some(memory.buffer.max_stored())
+        let switch = &self.switches[switch.index()];
+        let shared = switch
+            .memory
+            .as_ref()
+            .map(|memory| memory.buffer.max_stored());
+        let by_priority = switch.lossless.as_ref();
+        shared.or_else(|| by_priority.map(|pausing| pausing.lossless.memory().max_stored()))
     }
 
     /// Captures the packets that a port sends; it has departure events from now on.

@@ -50,6 +50,11 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     builder.ecmp(ecmp(&root.network.ecmp));
     builder.convergence(root.network.reconvergence_delay);
     builder.pause_mode(lossless::pause_mode(root.run.compat));
+    // A checked scenario has one watchdog for all.
+    let mut pfc = switches.iter().filter_map(|switch| switch.pfc.as_ref());
+    if let Some(watchdog) = pfc.find_map(|pfc| pfc.watchdog.as_ref()) {
+        builder.watchdog(watchdog.to_config());
+    }
     if root.run.compat == Some(Compat::HpccNs3) {
         builder.order_as_entered();
     }

@@ -36,16 +36,22 @@ pub(crate) struct Repair {
 
 impl Repair {
     pub(crate) fn of(end: &EndpointCounters) -> Self {
-        match &end.udt {
-            None => Self {
+        match (&end.udt, &end.queue_pair) {
+            (None, None) => Self {
                 retransmissions: end.tcp.retransmissions,
                 timeouts: end.tcp.timeouts,
                 ecn_reductions: end.tcp.ecn_reductions,
             },
-            Some(udt) => Self {
+            (Some(udt), _) => Self {
                 retransmissions: udt.stats.retransmissions,
                 timeouts: udt.stats.timeouts,
                 ecn_reductions: udt.stats.ecn_reductions,
+            },
+            (None, Some(pair)) => Self {
+                retransmissions: pair.stats.retransmitted,
+                timeouts: pair.stats.timeouts,
+                // Its controls do not say which notification reduced the rate.
+                ecn_reductions: 0,
             },
         }
     }
@@ -75,11 +81,12 @@ impl FlowRow<'_> {
         }
     }
 
-    /// Packets that the sender has sent; for UDT data packets, without ACK2.
+    /// Packets that the sender has sent; for UDT and RDMA data packets, without ACK2 and CNPs.
     pub(crate) fn packets(&self) -> u64 {
         let sender = self.sender();
-        let data = sender.udt.as_ref().map(|udt| udt.stats.packets_sent);
-        data.unwrap_or(sender.packets_sent)
+        let udt = sender.udt.as_ref().map(|udt| udt.stats.packets_sent);
+        let pair = sender.queue_pair.as_ref().map(|pair| pair.stats.sent);
+        udt.or(pair).unwrap_or(sender.packets_sent)
     }
 
     /// Whether any of its packets was dropped.

@@ -5,8 +5,10 @@
 mod columns;
 mod events;
 mod flows;
+mod pauses;
 mod ports;
 mod qcn;
+mod queue_pairs;
 mod rounds;
 mod timeouts;
 mod transfers;
@@ -26,7 +28,7 @@ enum Maker {
 }
 
 /// All tables, in the order of results.
-const MAKERS: [Maker; 18] = [
+const MAKERS: [Maker; 20] = [
     Maker::Always(summary),
     Maker::Always(flows::flows),
     Maker::Always(transfers::transfers),
@@ -36,6 +38,8 @@ const MAKERS: [Maker; 18] = [
     Maker::Sometimes(rounds::rounds),
     Maker::Sometimes(timeouts::timeouts),
     Maker::Sometimes(udt::udt),
+    Maker::Sometimes(queue_pairs::queue_pairs),
+    Maker::Sometimes(pauses::pauses),
     Maker::Sometimes(ports::queue_samples),
     Maker::Sometimes(ports::buffer_occupancy),
     Maker::Sometimes(flows::windows),

@@ -27,6 +27,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         check_keys(&path, switch, root, cx);
         is_wrong |= cx.count() > known;
     }
+    check_watchdogs(root, layout, cx);
     if is_wrong {
         // Sums over wrong keys would only repeat these errors.
         return;
@@ -37,6 +38,19 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             check_links(number, layout, cx);
             check_memory(number, switch, root, layout, cx);
         }
+    }
+}
+
+/// One watchdog for all switches with PFC, or none.
+fn check_watchdogs(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    let switches = (0..layout.switches.len()).map(|number| switch_at(root, layout, number));
+    let mut watchdogs = switches.filter_map(|switch| Some(&switch.pfc.as_ref()?.watchdog));
+    let Some(first) = watchdogs.next() else {
+        return;
+    };
+    if watchdogs.any(|other| other != first) {
+        cx.error_at("switches", "watchdogs of PFC differ between switches")
+            .help("set watchdog under [switch.pfc] alone");
     }
 }
 

@@ -529,7 +529,10 @@ fn a_preset_is_inherited_by_groups_with_the_same_control_alone() {
     let resolved = below_dcqcn("{ congestion = \"hpcc\" }").resolved();
     assert!(resolved.contains("preset = \"hpcc-sigcomm19\""));
     let resolved = below_dcqcn("{ kind = \"tcp\" }").resolved();
-    assert!(resolved.contains("congestion = \"new-reno\"\nmss"), "{resolved}");
+    assert!(
+        resolved.contains("congestion = \"new-reno\"\nmss"),
+        "{resolved}"
+    );
 }
 
 #[test]

@@ -1,0 +1,60 @@
+"""The table of pauses (PFC) that a run prints: who was paused, how often, and how long."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+
+from incastle.terminal import aligned
+from incastle.units import si
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from incastle.results import Result
+
+MAX_ROWS = 6
+
+
+def table_of(outcome: Result) -> Table | None:
+    """Return the ports that were paused longest; None where none was."""
+    if "pauses" not in outcome.tables:
+        return None
+    rows = outcome.pauses
+    paused = rows.filter(rows["pauses"] > 0).sort("paused_s", descending=True)
+    if paused.is_empty():
+        return None
+    shown = paused.head(MAX_ROWS)
+    of_all = f", {len(shown)} of {len(paused)}" if len(shown) < len(paused) else ""
+    storms = int(rows["storms"].sum()) > 0
+    names = ["port", "priority", "pauses", "paused in all", "share of the run", "longest"]
+    names += ["storms", "dropped in storms"] if storms else []
+    table = aligned(f"Ports paused by PFC, whole run, longest pauses first{of_all}", *names)
+    whole = float(outcome.totals["simulated_s"])
+    for row in shown.iter_rows(named=True):
+        of_storms = (f"{row['storms']:,}", f"{row['storm_drops']:,}") if storms else ()
+        table.add_row(
+            escape(row["port"]),
+            str(row["priority"]),
+            f"{row['pauses']:,}",
+            si(row["paused_s"], "s"),
+            f"{100 * row['paused_s'] / whole:.2f} %",
+            si(row["longest_s"], "s"),
+            *of_storms,
+        )
+    return table
+
+
+def notes_of(outcome: Result) -> list[str]:
+    """Name the drops of lossless priorities: their headroom was too small."""
+    dropped = int(outcome.totals.get("headroom_drops", 0))
+    if not dropped:
+        return []
+    rows = outcome.pauses.filter(outcome.pauses["headroom_drops"] > 0)
+    worst = rows.sort("headroom_drops", descending=True).row(0, named=True)
+    return [
+        f"{dropped:,} packets of lossless priorities were dropped, because headroom was full "
+        f"({worst['headroom_drops']:,} of them came in at {worst['port']}, priority "
+        f"{worst['priority']}): a misconfiguration. switch.pfc.headroom = \"auto\" is enough."
+    ]
