@@ -1,18 +1,20 @@
-//! The table `pauses`, of each port and priority of a network with PFC that was paused, or that paused.
+//! The table `pauses`, of each port and priority that was paused, or that paused its peer.
 
 use std::sync::Arc;
 
 use incastle_engine::network::PortPauses;
+
+use incastle_scenario::lossless;
 
 use super::columns::{real, table, text, whole};
 use super::ports::names;
 use crate::output::Table;
 use crate::record::Record;
 
-/// Of the whole run; no table without PFC.
+/// Of the whole run; no table without priorities.
 pub(super) fn pauses(record: &Record<'_>) -> Option<Table> {
     let mut switches = record.scenario.switches().into_iter();
-    if !switches.any(|switch| switch.pfc.is_some()) {
+    if !switches.any(lossless::has_priorities) {
         return None;
     }
     let rows = &record.network.pause_table(record.now);

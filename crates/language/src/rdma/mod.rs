@@ -69,7 +69,7 @@ table! {
         /// The time after which a NAK for the same packet is repeated at the next packet out of order.
         value nak_interval: NakInterval = NakInterval::Never, from "InfiniBand, 9.7";
         /// How a receiver reports marks to the sender.
-        value notification: Notice = Notice::Cnp, from "DCQCN, SIGCOMM 2015, section 3.1";
+        value notification: Notice = Notice::default_for(congestion.as_ref()), shown "`\"cnp\"`, or `\"echo\"` under rate-dctcp", from "DCQCN, SIGCOMM 2015, section 3.1; HPCC-ns3, rdma-hw.cc";
         /// With `notification = "cnp"`: at most one CNP of a queue pair within this time.
         value cnp_interval: Span = Span::from_us(50), in between(Span::ZERO, MINUTE), from "DCQCN, SIGCOMM 2015, section 4";
         /// READs of a queue pair whose responses are outstanding.
@@ -208,6 +208,16 @@ fn default_retries() -> RetryLimit {
     limit.map_or(RetryLimit::Unlimited, |limit| {
         RetryLimit::Times(u32::from(limit))
     })
+}
+
+impl Notice {
+    /// DCTCP needs the mark of each packet.
+    fn default_for(control: Option<&Control>) -> Self {
+        match control {
+            Some(Control::RateDctcp(_)) => Self::Echo,
+            _ => Self::Cnp,
+        }
+    }
 }
 
 impl Window {

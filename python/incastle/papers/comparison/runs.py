@@ -102,3 +102,32 @@ def deadlines_met(run: Observation) -> Value:
         return math.nan
     low, high = 100 * met / judged, 100 * (met + undecided) / judged
     return Ends(low, high, undecided) if undecided else low
+
+
+# ---- RDMA
+
+
+def paused(run: Observation) -> float:
+    """Give the share of the run in which the port that was paused longest was paused, in %."""
+    if run["pauses"].is_empty():
+        return 0.0
+    return 100 * number(run["pauses"]["paused_s"].max()) / lasting.interval(run).end
+
+
+def lost(run: Observation) -> float:
+    """Give the packets dropped, in % of the data packets that were dropped or arrived."""
+    drops, arrived = (number(run["summary"][name].item()) for name in ("drops", "data_packets"))
+    return 100 * drops / (drops + arrived) if drops + arrived else math.nan
+
+
+def slowed(run: Observation, low: float, high: float) -> Value:
+    """Give the 99th percentile of the slowdown of web-search flows of `low` bytes to below `high`.
+
+    Ideal is `[measure] slowdown`'s: the flow alone at the rate of its links.
+    """
+    flows = lasting.begun(run, of_group(run["transfers"], "web"))
+    sized = flows.filter((pl.col("bytes") >= low) & (pl.col("bytes") < high))
+    ratios = (pl.col(f"s_{end}") / pl.col("ideal_fct_s") for end in ("low", "high"))
+    low_ratio, high_ratio = ratios
+    ratio = sized.with_columns(slowdown_low=low_ratio, slowdown_high=high_ratio)
+    return lasting.quantile(ratio, 0.99, "slowdown")
