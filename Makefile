@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-transports docs wheel clean system deny wasm-digest
+.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-ns3-rdma bench-transports docs wheel clean system deny wasm-digest
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -61,6 +61,9 @@ bench: setup ## all benchmarks, compared with ns-2 and ns-3 (downloads it), docs
 
 bench-ns3: setup ## the cluster benchmark and the star compared with ns-3 (downloads it)
 	@$(BIN)/python bench/versus_ns3/run.py
+
+bench-ns3-rdma: setup ## an incast and a fabric compared with HPCC's ns-3 (SOURCE=its folder simulation)
+	@$(BIN)/python bench/versus_ns3_rdma/versus_rdma.py $(if $(SOURCE),--source $(SOURCE))
 
 bench-transports: ## our DCUDP and UDT compared with TCP, QUIC, UDT4 and SRT, on this machine (needs root)
 	@$(PYTHON) bench/versus_transports/versus.py
