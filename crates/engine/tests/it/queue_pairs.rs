@@ -6,28 +6,19 @@ use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, HopTelemetry,
     Reaction, Window,
 };
-use incastle_engine::core::{HostIndex, Node, PortIndex, Side};
+use incastle_engine::core::{HostIndex, Side};
 use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, QueuePairSettings, TransportSpec,
 };
-use incastle_engine::network::{
-    HostConfig, LinkConfig, Network, NetworkBuilder, PriorityConfig, SwitchConfig,
-};
+use incastle_engine::network::Network;
 use incastle_engine::probe::NoProbe;
 use incastle_engine::{Simulation, Totals};
-use incastle_queueing::{
-    AccountingOptions, IngressPortConfig, LosslessConfig, PauseMode, PauseSenderConfig,
-    PauseThreshold, Priority, PriorityEcnConfig, PriorityMemoryConfig, PrioritySet, ReleaseAt,
-    SchedulerConfig,
-};
+use incastle_queueing::{PauseThreshold, Priority};
 use incastle_rdma::{Config, Verb};
 use incastle_units::{Bytes, Rate, Span, Time};
 
+use crate::common::lossless::{DELAY, Lossless, RATE};
 use crate::common::{Algo, Bulk};
-
-/// 80 ps per byte.
-const RATE: Rate = Rate::from_bits_per_second(100_000_000_000);
-const DELAY: Span = Span::from_us(1);
 
 /// A control that sends as fast as the line, and keeps the telemetry of each acknowledgement.
 #[derive(Default)]
@@ -50,115 +41,6 @@ impl Controller for Unlimited {
     fn state(&self) -> ControlState {
         ControlState::default()
     }
-}
-
-/// One switch with priorities, `senders` hosts and a receiver.
-#[derive(Clone, Copy)]
-struct Lossless {
-    senders: usize,
-    memory: Bytes,
-    headroom: Bytes,
-    threshold: PauseThreshold,
-    /// The rate of the link to the receiver.
-    last_rate: Rate,
-    /// The time of a pause frame; absent: the switch sends none.
-    quanta: Option<u16>,
-}
-
-impl Default for Lossless {
-    /// Headroom for what is on both links at the pause, and the packets in between.
-    fn default() -> Self {
-        Self {
-            senders: 8,
-            memory: Bytes::new(1_000_000),
-            headroom: Bytes::new(50_000),
-            threshold: PauseThreshold::Dynamic {
-                alpha: 0.125,
-                resume_offset: Bytes::new(3_000),
-            },
-            last_rate: RATE,
-            quanta: Some(u16::MAX),
-        }
-    }
-}
-
-impl Lossless {
-    fn switch(self, ports: usize) -> SwitchConfig {
-        let port = IngressPortConfig {
-            headroom: self.headroom,
-            threshold: self.threshold,
-        };
-        let memory = PriorityMemoryConfig {
-            capacity: self.memory,
-            lossless: PrioritySet::from_bits(1 << 3),
-            uncounted: PrioritySet::EMPTY,
-            reserve: Bytes::ZERO,
-            egress_alpha: 8.0,
-            ports: vec![port; ports],
-            options: AccountingOptions::default(),
-        };
-        SwitchConfig {
-            memory: None,
-            lossless: Some(LosslessConfig {
-                memory,
-                release_at: ReleaseAt::End,
-                pause: self.quanta.map(|quanta| PauseSenderConfig {
-                    mode: PauseMode::Quanta,
-                    quanta,
-                }),
-                frame: Bytes::new(64),
-            }),
-        }
-    }
-
-    /// The link of a host, and its switch's direction of it.
-    fn link(self, host: usize) -> (LinkConfig, LinkConfig) {
-        let rate = if host == self.senders {
-            self.last_rate
-        } else {
-            RATE
-        };
-        (LinkConfig::unlimited(rate, DELAY), port_of_switch(rate))
-    }
-
-    fn build(self) -> Network {
-        let mut builder = NetworkBuilder::new(1);
-        let switch = Node::Switch(builder.switch("switch", self.switch(self.senders + 1)));
-        for host in 0..=self.senders {
-            let name = format!("host:{host}");
-            let node = Node::Host(builder.host(name, HostConfig::default()));
-            let (forth, back) = self.link(host);
-            builder.link(node, switch, forth, back);
-        }
-        builder.build().expect("every host is reachable")
-    }
-
-    /// The receiver is at a second switch. Also returns the port of the trunk towards it.
-    fn behind_a_trunk(self) -> (Network, PortIndex) {
-        let mut builder = NetworkBuilder::new(1);
-        let first = Node::Switch(builder.switch("first", self.switch(self.senders + 1)));
-        let second = Node::Switch(builder.switch("second", self.switch(2)));
-        builder.link(first, second, port_of_switch(RATE), port_of_switch(RATE));
-        for host in 0..=self.senders {
-            let name = format!("host:{host}");
-            let node = Node::Host(builder.host(name, HostConfig::default()));
-            let switch = if host == self.senders { second } else { first };
-            let (forth, back) = self.link(host);
-            builder.link(node, switch, forth, back);
-        }
-        let network = builder.build().expect("every host is reachable");
-        let trunk = network.ports().next().expect("the trunk was added first");
-        (network, trunk)
-    }
-}
-
-fn port_of_switch(rate: Rate) -> LinkConfig {
-    let mut port = LinkConfig::unlimited(rate, DELAY);
-    port.priorities = Some(Box::new(PriorityConfig {
-        scheduler: SchedulerConfig::Strict,
-        ecn: PriorityEcnConfig::default(),
-    }));
-    port
 }
 
 /// A message from one host to another at time zero.
