@@ -5,8 +5,8 @@
 //!
 //! The *queue* counts packets (bytes) that wait, neither the arriving one nor the one being sent, as
 //! in ns-2 and Linux. *Stored* counts everything in memory, the one being sent included. Leaves out:
-//! routing, the wire, and fair queues (engine). Queues with departure events are here: a FIFO, DualPI2's two, and one
-//! for each priority.
+//! routing and the wire. Queues with departure events are here: a FIFO, one for each flow, DualPI2's two, one for each
+//! priority.
 
 mod alpha;
 mod config;
@@ -16,11 +16,14 @@ mod double_threshold;
 mod drop_tail;
 mod dual_queue;
 mod dualpi2;
+mod fair_queue;
 mod fifo_queue;
 mod headroom;
 mod linear_marker;
 mod lossless;
 mod pause;
+mod pause_log;
+mod pause_recorder;
 mod port_buffer;
 mod priority;
 mod priority_ecn;
@@ -43,6 +46,7 @@ pub use double_threshold::{DoubleThreshold, DoubleThresholdConfig, DoubleThresho
 pub use drop_tail::DropTail;
 pub use dual_queue::{DualBacklog, DualQueue, JudgedLate};
 pub use dualpi2::{Dequeued, DualHeads, DualLane, DualPi2, DualPi2Config, DualPi2Error};
+pub use fair_queue::{Classified, ClassifyBy, FairConfig, FairDrop, FairQueue};
 pub use fifo_queue::FifoQueue;
 pub use headroom::{
     LosslessLink, PAUSE_FRAME_SIZE, hpcc_ns3_alpha, hpcc_ns3_headroom, response_quanta,
@@ -54,6 +58,8 @@ pub use pause::{
     PauseSenderConfig, PauseStatistics, SentPauses, StormStatistics, Watchdog, WatchdogAction,
     WatchdogChange, WatchdogConfig, WatchdogError, pause_span,
 };
+pub use pause_log::{PauseCause, PauseLog, PauseRecord};
+pub use pause_recorder::{Deadlock, PauseRecorder};
 pub use port_buffer::PortBuffer;
 pub use priority::{Priority, PrioritySet};
 pub use priority_ecn::{MarkAt, PriorityEcn, PriorityEcnConfig};

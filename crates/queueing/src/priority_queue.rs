@@ -269,6 +269,12 @@ impl<T: Queued> PriorityQueue<T> {
         packets
     }
 
+    /// Packets of one priority that wait.
+    pub fn waiting_packets(&self, priority: Priority) -> impl Iterator<Item = &T> {
+        let lane = &self.lanes[priority.index()];
+        lane.packets.iter().map(|waiting| &waiting.packet)
+    }
+
     /// Packets waiting or being sent.
     pub fn stored(&self) -> impl Iterator<Item = &T> {
         let waiting = self.lanes.iter().flat_map(|lane| &lane.packets);

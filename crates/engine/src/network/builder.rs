@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 use incastle_links::{Degradation, DegradedLink, RateChange, RateSchedule};
 use incastle_queueing::{
     CongestionPointConfig, DropTail, DualPi2Config, Lossless, LosslessConfig, Marker, PauseMode,
-    PortBuffer, SharedBuffer, WatchdogConfig,
+    PauseRecorder, PortBuffer, SharedBuffer, WatchdogConfig,
 };
 use incastle_routing::{Routes, RoutesConfig, Unreachable};
 use incastle_units::{Rate, Span};
 
 use crate::core::{HostIndex, Node, Order, PortIndex, Purpose, Source, SwitchIndex, substream};
 use crate::network::{
-    Ecmp, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage, Pausing, Pool,
-    Port, PriorityConfig, Sampler, SharedMemory, Switch, Turns, Wire, edges,
+    Ecmp, EgressQueue, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage,
+    Pausing, Pool, Port, PriorityConfig, Sampler, SharedMemory, Switch, Turns, Wire, edges,
 };
 
 /// The parameters of a switch.
@@ -132,6 +132,9 @@ pub struct NetworkBuilder {
     order: Order,
     pause_mode: PauseMode,
     watchdog: Option<WatchdogConfig>,
+    /// The limit of recorded pauses.
+    recorded_pauses: usize,
+    deadlock_checks: Option<Span>,
 }
 
 impl NetworkBuilder {
@@ -152,6 +155,8 @@ impl NetworkBuilder {
             order: Order::default(),
             pause_mode: PauseMode::default(),
             watchdog: None,
+            recorded_pauses: 0,
+            deadlock_checks: None,
         }
     }
 
@@ -174,6 +179,17 @@ impl NetworkBuilder {
     /// [`WatchdogConfig::check`].
     pub fn watchdog(&mut self, config: WatchdogConfig) {
         self.watchdog = Some(config);
+    }
+
+    /// Records pauses with their roots, at most this number ([`Network::recorded_pauses`]).
+    pub fn record_pauses(&mut self, limit: usize) {
+        self.recorded_pauses = limit;
+    }
+
+    /// Looks for deadlocks of pauses at this interval ([`Network::deadlocks`]), above zero. It should exceed the time of a
+    /// pause frame over the longest link.
+    pub fn check_deadlocks(&mut self, every: Span) {
+        self.deadlock_checks = Some(every);
     }
 
     /// Events of one instant come in the order in which they were entered, as in ns-3. All times have to be whole
@@ -290,6 +306,7 @@ impl NetworkBuilder {
     /// Computes the routes.
     pub fn build(mut self) -> Result<Network, BuildError> {
         self.add_watchdogs();
+        let recorder = self.recorder();
         let host_ports = self.host_ports()?;
         let edges = edges(&self.ports, &self.owners, |_| true);
         let seed = self.seed;
@@ -324,6 +341,7 @@ impl NetworkBuilder {
             seed,
             order: self.order,
             pause_mode: self.pause_mode,
+            recorder,
             turns: Turns::new(self.order),
             numbers: numbering.numbers,
             ports_of: numbering.ports_of,
@@ -344,6 +362,13 @@ impl NetworkBuilder {
         };
         network.check_reachability()?;
         Ok(network)
+    }
+
+    /// The recorder of pauses, if anything is recorded.
+    fn recorder(&self) -> Option<Box<PauseRecorder<EgressQueue>>> {
+        let (limit, every) = (self.recorded_pauses, self.deadlock_checks);
+        let any = limit > 0 || every.is_some();
+        any.then(|| Box::new(PauseRecorder::new(limit, every)))
     }
 
     fn add_watchdogs(&mut self) {

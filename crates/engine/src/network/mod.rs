@@ -7,8 +7,10 @@ mod failure;
 mod host;
 mod limiter;
 mod nic_pauses;
+mod occupancy;
 mod packet;
 mod path;
+mod pause_recorder;
 mod pause_table;
 mod pausing;
 mod port;
@@ -27,9 +29,11 @@ pub use incastle_routing::Ecmp;
 
 pub use failure::Outage;
 pub use host::{Coalescing, HostConfig, JitterAppliesTo};
+pub use incastle_queueing::{ClassifyBy, FairConfig, FairDrop};
 pub use limiter::ReactionPointSettings;
+pub use pause_recorder::EgressQueue;
 pub use pause_table::PortPauses;
-pub use port::{ClassifyBy, FairConfig, FairDrop, PortCounters, PriorityConfig};
+pub use port::{PortCounters, PriorityConfig};
 
 pub(crate) use extras::Extras;
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
@@ -50,31 +54,21 @@ pub(crate) use wire::Wire;
 use std::collections::BTreeMap;
 
 use incastle_links::RateSchedule;
-use incastle_queueing::{JudgedLate, PauseMode, Verdict};
+use incastle_queueing::{JudgedLate, PauseMode, PauseRecorder, Verdict};
 use incastle_routing::Routes;
-use incastle_units::{Amount, Bytes, Rate, Span, Time};
+use incastle_units::{Bytes, Rate, Span, Time};
 
 use crate::core::{
     Digest, EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, Order, PortIndex, SwitchIndex,
 };
 use crate::layout::Slot;
-use crate::probe::{Probe, QueueSeen, Transit};
+use crate::probe::{Probe, Transit};
 
 /// A switch.
 pub(crate) struct Switch {
     pub(crate) memory: Option<SharedMemory>,
     /// Of a switch with priorities.
     pub(crate) lossless: Option<Box<Pausing>>,
-}
-
-/// The occupancy of a switch, or of one of its ports.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Occupancy {
-    /// Absent for the whole switch.
-    pub(crate) port: Option<PortIndex>,
-    pub(crate) stored: Bytes,
-    /// The most that may be stored, where that is known.
-    pub(crate) limit: Option<Bytes>,
 }
 
 /// A packet with the verdict of a port.
@@ -89,6 +83,7 @@ pub struct Network {
     pub(crate) order: Order,
     /// The end of pauses at all ports.
     pub(crate) pause_mode: PauseMode,
+    pub(crate) recorder: Option<Box<PauseRecorder<EgressQueue>>>,
     pub(crate) turns: Turns,
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,
@@ -502,84 +497,6 @@ impl Network {
         if let Some(memory) = &mut self.switches[switch.index()].memory {
             memory.buffer.release(size);
         }
-    }
-
-    /// The occupancy and the limit of a port's memory at `now`.
-    pub(crate) fn queue_seen<P: Probe>(
-        &mut self,
-        at: PortIndex,
-        now: Time,
-        probe: &mut P,
-    ) -> QueueSeen {
-        let memory = match self.owners[at.index()] {
-            Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
-            Node::Host(_) => None,
-        };
-        let threshold = memory.map(|memory| {
-            memory.release_departed(&mut self.ports, now, &self.pool, probe);
-            Amount::Bytes(memory.buffer.threshold())
-        });
-        let port = &mut self.ports[at.index()];
-        let backlog = port.advance(now, &self.pool, probe);
-        QueueSeen {
-            packets: backlog.stored_packets,
-            bytes: Bytes::new(backlog.stored_bytes),
-            limit: threshold.or_else(|| port.gate.limit()),
-        }
-    }
-
-    /// The backlog of a port at `now`.
-    pub(crate) fn backlog<P: Probe>(
-        &mut self,
-        port: PortIndex,
-        now: Time,
-        probe: &mut P,
-    ) -> Backlog {
-        self.ports[port.index()].advance(now, &self.pool, probe)
-    }
-
-    /// The occupancy of a switch at `now`: the whole switch first, then each port that stores anything.
-    pub(crate) fn occupancy<P: Probe>(
-        &mut self,
-        switch: SwitchIndex,
-        ports: &[PortIndex],
-        now: Time,
-        probe: &mut P,
-    ) -> Vec<Occupancy> {
-        let mut memory = self.switches[switch.index()].memory.as_mut();
-        if let Some(memory) = &mut memory {
-            memory.release_departed(&mut self.ports, now, &self.pool, probe);
-        }
-        let threshold = memory.as_ref().map(|memory| memory.buffer.threshold());
-        let mut of_ports = Vec::new();
-        let mut sum = 0;
-        for &index in ports {
-            let port = &mut self.ports[index.index()];
-            let stored = port.advance(now, &self.pool, probe).stored_bytes;
-            sum += stored;
-            if stored > 0 {
-                of_ports.push(Occupancy {
-                    port: Some(index),
-                    stored: Bytes::new(stored),
-                    limit: threshold.or_else(|| port.gate.capacity()),
-                });
-            }
-        }
-        let sum = Bytes::new(sum);
-        let capacity = memory.map(|memory| {
-            let stored = memory.buffer.stored();
-            assert_eq!(stored, sum, "a shared memory stores what its ports store");
-            memory.buffer.capacity()
-        });
-        of_ports.insert(
-            0,
-            Occupancy {
-                port: None,
-                stored: sum,
-                limit: capacity,
-            },
-        );
-        of_ports
     }
 
     /// The digest of a port.

@@ -11,7 +11,7 @@ use std::collections::VecDeque;
 use incastle_queueing::{PauseFrame, PauseReceiver, PauseStatistics, Priority, PrioritySet};
 use incastle_units::Time;
 
-use super::{Network, TakenBack, enter};
+use super::{Network, QueuePairs, TakenBack, enter};
 use crate::core::{Event, EventQueue, HostIndex, Kind};
 use crate::layout::Slot;
 
@@ -84,6 +84,18 @@ impl Network {
         Some(nic.pauses.as_ref()?.statistics(priority, now))
     }
 
+    /// The priorities that are paused at a host without a capacity.
+    pub(super) fn paused_at(&self, host: HostIndex) -> PrioritySet {
+        let nic = self.hosts[host.index()].queue_pairs.as_deref();
+        nic.map_or(PrioritySet::EMPTY, QueuePairs::paused)
+    }
+
+    /// The beginning of a pause there.
+    pub(super) fn paused_since(&self, host: HostIndex, priority: Priority) -> Option<Time> {
+        let nic = self.hosts[host.index()].queue_pairs.as_deref()?;
+        nic.pauses.as_ref()?.receiver.paused_since(priority)
+    }
+
     /// A pause frame has reached a host.
     pub(crate) fn pause_nic(
         &mut self,
@@ -129,6 +141,7 @@ impl Network {
     pub(crate) fn follow_pauses(&mut self, host: HostIndex, now: Time, events: &mut EventQueue) {
         let paused = !self.nic(host).paused().is_empty();
         let at = self.hosts[host.index()].port;
+        self.record_pauses(at, now, events);
         let rate = self.rate(at);
         let nic = &mut self.hosts[host.index()];
         let closed = nic.is_closed();

@@ -3,7 +3,7 @@
 //!
 //! Segments are matched first and everything else out of line: a jump table costs every packet more.
 
-use incastle_queueing::{PauseFrame, Priority, Queued};
+use incastle_queueing::{Classified, PauseFrame, Priority, Queued};
 use incastle_routing::{Destination, Hop};
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::Segment;
@@ -186,6 +186,16 @@ impl Queued for Packet {
 
     fn mark(&mut self) {
         self.marks.set_ecn(Ecn::Ce);
+    }
+}
+
+impl Classified for Packet {
+    fn flow(&self) -> u32 {
+        self.to.0
+    }
+
+    fn class(&self) -> u32 {
+        u32::from(self.class)
     }
 }
 

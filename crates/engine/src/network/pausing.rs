@@ -47,18 +47,27 @@ pub(crate) enum PauseTimer {
     Refresh(SwitchIndex),
     /// A pause of a port ends, or a storm begins or ends.
     Expiry(PortIndex),
+    /// Deadlocks are looked for.
+    Check,
 }
 
 impl PauseTimer {
     const REFRESH: u32 = 1 << 31;
     const EXPIRY: u32 = 1 << 30;
+    const CHECK: u32 = 1 << 29;
 
     /// The source of its events: above all ports.
     const fn source(self) -> u32 {
         match self {
             Self::Refresh(switch) => Self::REFRESH | switch.0,
             Self::Expiry(port) => Self::EXPIRY | port.0,
+            Self::Check => Self::CHECK,
         }
+    }
+
+    /// Enters its event.
+    pub(super) fn enter(self, at: Time, events: &mut EventQueue) {
+        events.push(Event::new(at, Kind::Control, self.source()));
     }
 
     /// The timer of a control event, if it is one.
@@ -67,6 +76,8 @@ impl PauseTimer {
             Some(Self::Refresh(SwitchIndex(source & !Self::REFRESH)))
         } else if source & Self::EXPIRY != 0 {
             Some(Self::Expiry(PortIndex(source & !Self::EXPIRY)))
+        } else if source == Self::CHECK {
+            Some(Self::Check)
         } else {
             None
         }
@@ -188,8 +199,7 @@ impl Network {
         let size = pausing.lossless.frame();
         let due = pausing.lossless.take_due();
         if let Some(refresh) = pausing.next_refresh(now) {
-            let timer = PauseTimer::Refresh(switch);
-            events.push(Event::new(refresh, Kind::Control, timer.source()));
+            PauseTimer::Refresh(switch).enter(refresh, events);
         }
         for due in due {
             self.send_pause(switch, due, size, now, events, probe);
@@ -206,6 +216,9 @@ impl Network {
         probe: &mut P,
     ) {
         let at = self.ports_of[switch.index()][port];
+        if self.recorder.is_some() && frame.quanta > 0 {
+            self.record_cause(switch, at, frame.priorities);
+        }
         let slot = self.pool.put(Packet {
             body: Body::Pause(frame),
             to: EndpointIndex(u32::MAX),
@@ -239,6 +252,10 @@ impl Network {
                 None
             }
             PauseTimer::Expiry(at) => Some((at, self.change_pauses(at, None, now, events, probe))),
+            PauseTimer::Check => {
+                self.check_deadlock(now, events);
+                None
+            }
         }
     }
 
@@ -270,9 +287,10 @@ impl Network {
     ) -> Vec<Packet> {
         let port = &mut self.ports[at.index()];
         let (flushed, mut wakes) = port.change_pauses(frame, now, probe);
-        if let Some(expiry) = port.next_expiry(now) {
-            let timer = PauseTimer::Expiry(at);
-            events.push(Event::new(expiry, Kind::Control, timer.source()));
+        let expiry = port.next_expiry(now);
+        self.record_pauses(at, now, events);
+        if let Some(expiry) = expiry {
+            PauseTimer::Expiry(at).enter(expiry, events);
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
             self.begin_by_priority(switch, at, now, &mut wakes.departure);

@@ -5,6 +5,7 @@
 
 mod coalescing;
 mod common;
+mod congestion_trees;
 mod d2tcp;
 mod dctcp_theory;
 mod degraded_links;

@@ -8,6 +8,8 @@ mod headroom;
 mod linear_marker;
 mod lossless;
 mod pause;
+mod pause_log;
+mod pause_recorder;
 mod priority_memory;
 mod priority_queue;
 mod qcn;

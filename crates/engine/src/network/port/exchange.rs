@@ -47,19 +47,20 @@ impl Backlog {
         )
     }
 
+    /// The same memory, for a marker that judges by these waiting packets alone.
+    pub(super) fn waiting_in(self, own: LaneBacklog) -> Self {
+        Self {
+            waiting_packets: own.packets.count() as u32,
+            waiting_bytes: own.bytes.count(),
+            ..self
+        }
+    }
+
     /// Everything in memory.
     #[inline(always)]
     pub(super) fn stored(&self) -> (Packets, Bytes) {
         let packets = Packets::new(u64::from(self.stored_packets));
         (packets, Bytes::new(self.stored_bytes))
-    }
-
-    /// Removes one waiting packet.
-    pub(super) fn remove_waiting(&mut self, size: u64) {
-        self.stored_packets -= 1;
-        self.stored_bytes -= size;
-        self.waiting_packets -= 1;
-        self.waiting_bytes -= size;
     }
 }
 

@@ -9,7 +9,6 @@
 mod cut;
 mod degraded;
 mod exchange;
-mod fair;
 mod fast;
 mod gate;
 mod priority;
@@ -20,8 +19,8 @@ mod take_back;
 use std::mem::offset_of;
 
 use incastle_queueing::{
-    DualPi2Config, DualQueue, FifoQueue, GuardedReceiver, JudgedLate, PauseMode, SharedBuffer,
-    Verdict,
+    DualPi2Config, DualQueue, FairConfig, FairQueue, FifoQueue, GuardedReceiver, JudgedLate,
+    PauseMode, SharedBuffer, Verdict,
 };
 use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,7 +33,6 @@ use crate::probe::{Probe, Transit};
 pub(crate) use exchange::{
     Arrived, Backlog, Cut, Departed, FastPath, Freed, Offer, Offered, Onward, Sent, Wakes,
 };
-pub use fair::{ClassifyBy, FairConfig, FairDrop};
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 use gate::QueueView;
@@ -43,7 +41,6 @@ pub(crate) use priority::STORM;
 pub(crate) use sampler::Sampler;
 pub(crate) use take_back::TakenBack;
 
-use fair::FairQueue;
 use fast::FastQueue;
 use priority::PriorityLanes;
 use scheduled::ScheduledQueue;
@@ -367,7 +364,11 @@ impl Port {
             return;
         };
         let gate = &self.gate;
-        let pushed_out = queue.make_room(arriving, |backlog| gate.admits(backlog, arriving));
+        let sending = queue.sending().copied();
+        let pushed_out = queue.make_room(arriving, |waiting| {
+            let backlog = Backlog::of_lanes(waiting, sending.as_ref());
+            gate.admits(&backlog, arriving)
+        });
         for packet in pushed_out {
             self.gate.push_out(now, packet);
         }
@@ -585,7 +586,7 @@ fn pace(line: &Serializer) -> u32 {
 }
 
 /// The fair queue, where it is one.
-fn fair(queue: &mut Option<Box<ScheduledQueue>>) -> Option<&mut FairQueue> {
+fn fair(queue: &mut Option<Box<ScheduledQueue>>) -> Option<&mut FairQueue<Packet>> {
     match queue.as_deref_mut()? {
         ScheduledQueue::Fair(queue) => Some(queue),
         ScheduledQueue::General(_) | ScheduledQueue::Dual(_) | ScheduledQueue::Priority(_) => None,

@@ -6,7 +6,7 @@
 
 use incastle_congestion::HopTelemetry;
 use incastle_queueing::{
-    Began, DropCause, GuardedReceiver, MarkAt, PauseEffect, PauseFrame, PriorityEcn,
+    Began, DropCause, GuardedReceiver, MarkAt, PauseEffect, PauseFrame, Priority, PriorityEcn,
     PriorityEcnConfig, PriorityQueue, SchedulerConfig, Verdict, WatchdogConfig,
 };
 use incastle_units::{Bytes, Ecn, Serializer, Time};
@@ -15,6 +15,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use super::exchange::{Offer, Offered, Sent, Wakes};
 use super::scheduled::ScheduledQueue;
 use super::{Backlog, Port};
+use crate::core::PortIndex;
 use crate::network::{Extras, Packet, Pool, Turns};
 use crate::probe::Probe;
 
@@ -305,6 +306,16 @@ impl Port {
             ScheduledQueue::Priority(lanes) => Some(&lanes.receiver),
             _ => None,
         }
+    }
+
+    /// Bytes of a priority that wait here and came in by another port of the switch.
+    pub(crate) fn waiting_from(&self, ingress: PortIndex, priority: Priority) -> Bytes {
+        let Some(ScheduledQueue::Priority(lanes)) = self.scheduled.as_deref() else {
+            return Bytes::ZERO;
+        };
+        let waiting = lanes.queue.waiting_packets(priority);
+        let from = waiting.filter(|packet| !packet.is_pause() && packet.ingress() == ingress);
+        from.fold(Bytes::ZERO, |sum, packet| sum + packet.size())
     }
 
     /// Whether it has priorities.

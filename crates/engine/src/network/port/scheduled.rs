@@ -2,19 +2,18 @@
 //!
 //! The port has one field for all: another kind there would turn the branch on every packet's path into a jump table.
 
-use incastle_queueing::{DualQueue, FifoQueue, JudgedLate};
+use incastle_queueing::{DualQueue, FairQueue, FifoQueue, JudgedLate};
 use incastle_units::{Serializer, Time};
 
 use super::Backlog;
 use super::exchange::Sent;
-use super::fair::FairQueue;
 use super::priority::PriorityLanes;
 use crate::network::Packet;
 
 /// The queue.
 pub(super) enum ScheduledQueue {
     General(FifoQueue<Packet>),
-    Fair(FairQueue),
+    Fair(FairQueue<Packet>),
     Dual(DualQueue<Packet>),
     Priority(Box<PriorityLanes>),
 }
@@ -41,7 +40,7 @@ impl ScheduledQueue {
     pub(super) fn backlog(&self) -> Backlog {
         match self {
             Self::General(queue) => Backlog::of_lanes(queue.waiting(), queue.sending()),
-            Self::Fair(queue) => queue.backlog(),
+            Self::Fair(queue) => Backlog::of_lanes(queue.waiting(), queue.sending()),
             Self::Dual(queue) => Backlog::of_dual(queue),
             Self::Priority(lanes) => lanes.backlog(),
         }
@@ -50,7 +49,7 @@ impl ScheduledQueue {
     /// The backlog for the gate when this packet arrives.
     pub(super) fn in_front_of(&self, packet: &Packet) -> Backlog {
         match self {
-            Self::Fair(queue) => queue.in_front_of(packet),
+            Self::Fair(queue) => self.backlog().waiting_in(queue.in_front_of(packet)),
             Self::General(_) | Self::Dual(_) | Self::Priority(_) => self.backlog(),
         }
     }

@@ -1,23 +1,57 @@
 //! Deficit round robin by hand, and against a simpler model.
 
-use incastle_units::Rate;
+use incastle_units::{Ecn, Rate};
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::EndpointIndex;
 
 const SIZE: u16 = 1_000;
 
-fn packet(flow: u32, size: u16) -> Packet {
-    Packet {
-        to: EndpointIndex(flow),
-        size,
-        ..Packet::EMPTY
+#[derive(Debug, Clone, Copy)]
+struct Packet {
+    flow: u32,
+    class: u32,
+    size: u16,
+}
+
+impl Queued for Packet {
+    fn size(&self) -> Bytes {
+        Bytes::new(u64::from(self.size))
+    }
+
+    fn ecn(&self) -> Ecn {
+        Ecn::NotEct
+    }
+
+    fn mark(&mut self) {}
+}
+
+impl Classified for Packet {
+    fn flow(&self) -> u32 {
+        self.flow
+    }
+
+    fn class(&self) -> u32 {
+        self.class
     }
 }
 
+fn packet(flow: u32, size: u16) -> Packet {
+    Packet {
+        flow,
+        class: 0,
+        size,
+    }
+}
+
+/// Bytes waiting or being sent.
+fn stored(queue: &FairQueue<Packet>) -> u64 {
+    let sending = queue.sending().map_or(Bytes::ZERO, Queued::size);
+    (queue.waiting().bytes + sending).count()
+}
+
 /// A queue that sends one packet and has these (flow, size) waiting behind it.
-fn queue_of(quantum: u64, waiting: &[(u32, u16)]) -> (FairQueue, Serializer) {
+fn queue_of(quantum: u64, waiting: &[(u32, u16)]) -> (FairQueue<Packet>, Serializer) {
     let mut queue = FairQueue::new(FairConfig {
         quantum: Bytes::new(quantum),
         drop: FairDrop::Longest,
@@ -37,13 +71,13 @@ fn queue_of(quantum: u64, waiting: &[(u32, u16)]) -> (FairQueue, Serializer) {
 }
 
 /// Everything that is sent, in order, but for the first packet.
-fn served((mut queue, mut line): (FairQueue, Serializer)) -> Vec<(u32, u16)> {
+fn served((mut queue, mut line): (FairQueue<Packet>, Serializer)) -> Vec<(u32, u16)> {
     let mut sent = vec![];
     while let Some(at) = queue.transmitter.departs() {
         let departed = queue.depart(at, &mut line).expect("the event is due");
-        sent.push((departed.0.to.0, departed.0.size));
+        sent.push((departed.0.flow, departed.0.size));
     }
-    assert_eq!(queue.backlog(), Backlog::default());
+    assert_eq!(stored(&queue), 0);
     assert!(queue.flows.is_empty() && queue.active.is_empty() && queue.lengths.is_empty());
     assert!(
         queue
@@ -54,13 +88,14 @@ fn served((mut queue, mut line): (FairQueue, Serializer)) -> Vec<(u32, u16)> {
     sent.split_off(1)
 }
 
-fn pushed_out(queue: &mut FairQueue, flow: u32, limit: u64, size: u16) -> Vec<(u32, u16)> {
+fn pushed_out(queue: &mut FairQueue<Packet>, flow: u32, limit: u64, size: u16) -> Vec<(u32, u16)> {
     let arriving = packet(flow, size);
-    let fits = |backlog: &Backlog| backlog.stored_bytes + u64::from(size) <= limit;
+    let sending = queue.sending().map_or(Bytes::ZERO, Queued::size);
+    let fits = |waiting: LaneBacklog| (waiting.bytes + sending).count() + u64::from(size) <= limit;
     let gone = queue.make_room(&arriving, fits).to_vec();
     while queue.take_pushed_out().is_some() {}
     gone.iter()
-        .map(|packet| (packet.to.0, packet.size))
+        .map(|packet| (packet.flow, packet.size))
         .collect()
 }
 
@@ -130,9 +165,9 @@ fn flows_of_a_class_share_a_queue() {
     // The first is being sent: three of class 1 wait, two of class 5, none of class 0; six are stored.
     for (flow, class, waiting) in [(7, 1, 3), (1, 5, 2), (1, 0, 0)] {
         let seen = queue.in_front_of(&of(flow, class));
-        assert_eq!(seen.waiting_packets, waiting);
-        assert_eq!(seen.waiting_bytes, u64::from(waiting) * 1_000);
-        assert_eq!((seen.stored_packets, seen.stored_bytes), (6, 6_000));
+        assert_eq!(seen.packets, Packets::new(waiting));
+        assert_eq!(seen.bytes, Bytes::new(waiting * 1_000));
+        assert_eq!(stored(&queue), 6_000);
     }
     let order = served((queue, line));
     let expected = [(1, SIZE), (3, SIZE), (2, SIZE), (3, SIZE), (1, SIZE)];
@@ -264,7 +299,7 @@ proptest! {
                 let Some(at) = queue.transmitter.departs() else { continue };
                 now = at;
                 queue.depart(now, &mut line);
-                let next = queue.transmitter.packet().map(|packet| (packet.to.0, packet.size));
+                let next = queue.transmitter.packet().map(|packet| (packet.flow, packet.size));
                 prop_assert_eq!(next, plain.next(quantum));
                 continue;
             }
@@ -274,14 +309,14 @@ proptest! {
                 pushed_out(&mut queue, flow, limit, size),
                 if limit >= sending + u64::from(size) { plain.push_out(flow, room) } else { Vec::new() }
             );
-            if queue.backlog().stored_bytes + u64::from(size) <= limit {
+            if stored(&queue) + u64::from(size) <= limit {
                 let idle = queue.transmitter.packet().is_none();
                 queue.push(now, packet(flow, size), &mut line);
                 if !idle {
                     plain.push(flow, size);
                 }
             }
-            prop_assert_eq!(queue.backlog().waiting_bytes, plain.bytes());
+            prop_assert_eq!(queue.waiting().bytes.count(), plain.bytes());
         }
     }
 }

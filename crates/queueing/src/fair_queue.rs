@@ -9,11 +9,9 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use incastle_queueing::Transmitter;
-use incastle_units::{Bytes, Serializer, Time};
+use incastle_units::{Bytes, Packets, Serializer, Time};
 
-use super::Backlog;
-use crate::network::Packet;
+use crate::{LaneBacklog, Queued, Transmitter};
 
 /// The packet that a full port drops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,7 +30,7 @@ pub enum ClassifyBy {
     /// Each flow.
     #[default]
     Flow,
-    /// Each traffic class: all packets with the same [`Framing::class`](crate::flow::Framing::class).
+    /// Each traffic class.
     Class,
 }
 
@@ -68,11 +66,20 @@ struct Rest {
     packets: usize,
 }
 
+/// A packet that has a queue by its flow or its class.
+pub trait Classified: Queued {
+    /// The number of its flow.
+    fn flow(&self) -> u32;
+
+    /// The number of its traffic class.
+    fn class(&self) -> u32;
+}
+
 impl ClassifyBy {
-    fn lane(self, packet: &Packet) -> Lane {
+    fn lane(self, packet: &impl Classified) -> Lane {
         match self {
-            Self::Flow => Lane(packet.to.0),
-            Self::Class => Lane(u32::from(packet.class)),
+            Self::Flow => Lane(packet.flow()),
+            Self::Class => Lane(packet.class()),
         }
     }
 }
@@ -85,22 +92,33 @@ struct Length {
 }
 
 /// The packets of one flow that wait.
-#[derive(Debug, Default)]
-struct FlowQueue {
+#[derive(Debug)]
+struct FlowQueue<T> {
     /// Its place in the round robin.
     place: u64,
-    packets: VecDeque<Packet>,
+    packets: VecDeque<T>,
     bytes: u64,
     /// Bytes that the flow may still send in this round, carried into the next.
     deficit: u64,
 }
 
+impl<T> Default for FlowQueue<T> {
+    fn default() -> Self {
+        Self {
+            place: 0,
+            packets: VecDeque::new(),
+            bytes: 0,
+            deficit: 0,
+        }
+    }
+}
+
 /// The queue.
-pub(super) struct FairQueue {
+pub struct FairQueue<T> {
     config: FairConfig,
-    transmitter: Transmitter<Packet>,
+    transmitter: Transmitter<T>,
     /// Flows with packets that wait, and no others.
-    flows: BTreeMap<Lane, FlowQueue>,
+    flows: BTreeMap<Lane, FlowQueue<T>>,
     /// The same flows by their places in the round robin.
     active: BTreeMap<u64, Lane>,
     /// The next place at the end.
@@ -109,16 +127,17 @@ pub(super) struct FairQueue {
     lengths: BTreeSet<Length>,
     /// Whether the first active flow has had its quantum of this round.
     granted: bool,
-    waiting_packets: u32,
+    waiting_packets: u64,
     waiting_bytes: u64,
     /// Packets pushed out and not taken yet.
-    pushed_out: Vec<Packet>,
+    pushed_out: Vec<T>,
     /// Memory of former queues, for new ones.
-    spare: Vec<FlowQueue>,
+    spare: Vec<FlowQueue<T>>,
 }
 
-impl FairQueue {
-    pub(super) fn new(config: FairConfig) -> Self {
+impl<T: Classified> FairQueue<T> {
+    /// An empty queue at an idle line.
+    pub fn new(config: FairConfig) -> Self {
         assert!(config.quantum > Bytes::ZERO, "a quantum is positive");
         Self {
             config,
@@ -135,40 +154,40 @@ impl FairQueue {
         }
     }
 
-    pub(super) const fn idle_since(&self) -> Time {
+    /// The instant since which the line is idle; meaningless while it is busy.
+    pub const fn idle_since(&self) -> Time {
         self.transmitter.idle_since()
     }
 
-    pub(super) fn backlog(&self) -> Backlog {
-        Backlog::of(
-            self.waiting_packets,
-            self.waiting_bytes,
-            self.transmitter.packet(),
-        )
-    }
-
-    /// The backlog for a marker: of waiting packets only those in the packet's own queue.
-    pub(super) fn in_front_of(&self, packet: &Packet) -> Backlog {
-        let own = self.flows.get(&self.config.per.lane(packet));
-        Backlog {
-            waiting_packets: own.map_or(0, |queue| queue.packets.len() as u32),
-            waiting_bytes: own.map_or(0, |queue| queue.bytes),
-            ..self.backlog()
+    /// The packets that wait.
+    pub const fn waiting(&self) -> LaneBacklog {
+        LaneBacklog {
+            packets: Packets::new(self.waiting_packets),
+            bytes: Bytes::new(self.waiting_bytes),
         }
     }
 
+    /// Those in the own queue of a packet.
+    pub fn in_front_of(&self, packet: &T) -> LaneBacklog {
+        let own = self.flows.get(&self.config.per.lane(packet));
+        own.map_or_else(LaneBacklog::default, |queue| LaneBacklog {
+            packets: Packets::new(queue.packets.len() as u64),
+            bytes: Bytes::new(queue.bytes),
+        })
+    }
+
+    /// The packet being sent.
+    pub fn sending(&self) -> Option<&T> {
+        self.transmitter.packet()
+    }
+
     /// Appends an admitted packet to its flow; returns its departure if it is sent immediately.
-    pub(super) fn push(
-        &mut self,
-        now: Time,
-        packet: Packet,
-        line: &mut Serializer,
-    ) -> Option<Time> {
+    pub fn push(&mut self, now: Time, packet: T, line: &mut Serializer) -> Option<Time> {
         if self.transmitter.packet().is_none() {
             return Some(self.transmitter.begin(now, packet, line));
         }
         let lane = self.config.per.lane(&packet);
-        let size = u64::from(packet.size);
+        let size = packet.size().count();
         if !self.flows.contains_key(&lane) {
             // Figure 3, "Enqueuing module": a flow that joins is last and has no credit.
             let queue = self.spare.pop().unwrap_or_default();
@@ -186,11 +205,7 @@ impl FairQueue {
     }
 
     /// The packet being sent has left. Nothing where the event is outdated.
-    pub(super) fn depart(
-        &mut self,
-        now: Time,
-        line: &mut Serializer,
-    ) -> Option<(Packet, Option<Time>)> {
+    pub fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<(T, Option<Time>)> {
         let packet = self.transmitter.finish(now)?;
         let next = self.next();
         let next = next.map(|next| self.transmitter.begin(now, next, line));
@@ -198,12 +213,12 @@ impl FairQueue {
     }
 
     /// `line` has another rate from now on. At a switch every packet that is being sent has begun.
-    pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
+    pub fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
         self.transmitter.change_rate(now, line)
     }
 
     /// The line fails: returns all packets of the queue, which is empty now.
-    pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
+    pub fn cut(&mut self, now: Time) -> Vec<T> {
         let sending = self.transmitter.cut(now);
         let flows = std::mem::take(&mut self.flows).into_values();
         let waiting = flows.flat_map(|queue| queue.packets);
@@ -216,7 +231,7 @@ impl FairQueue {
     }
 
     /// Takes the next packet by deficit round robin.
-    fn next(&mut self) -> Option<Packet> {
+    fn next(&mut self) -> Option<T> {
         // Figure 3, "Dequeuing module", one packet per call.
         loop {
             let first = self.active.first_entry()?;
@@ -229,7 +244,7 @@ impl FairQueue {
                 queue.deficit += self.config.quantum.count();
                 self.granted = true;
             }
-            let size = queue.packets.front().map(|packet| u64::from(packet.size));
+            let size = queue.packets.front().map(|packet| packet.size().count());
             let size = size.expect("an active flow has packets");
             if size <= queue.deficit {
                 queue.deficit -= size;
@@ -265,9 +280,9 @@ impl FairQueue {
     }
 
     /// Counts a packet that has left its queue, at its head or its tail.
-    fn taken(&mut self, packet: &Packet) {
+    fn taken(&mut self, packet: &T) {
         let flow = self.config.per.lane(packet);
-        let size = u64::from(packet.size);
+        let size = packet.size().count();
         self.waiting_packets -= 1;
         self.waiting_bytes -= size;
         let queue = self.flows.get_mut(&flow).expect("the packet had a queue");
@@ -291,13 +306,9 @@ impl FairQueue {
         self.spare.extend(emptied);
     }
 
-    /// Pushes packets out until the backlog `fits` with the arriving packet; none at all if the arriving packet's own
-    /// queue would be next.
-    pub(super) fn make_room(
-        &mut self,
-        arriving: &Packet,
-        fits: impl Fn(&Backlog) -> bool,
-    ) -> &[Packet] {
+    /// Pushes packets out until those that wait leave room (`fits`) for the arriving packet; none at all if its own queue
+    /// would be next.
+    pub fn make_room(&mut self, arriving: &T, fits: impl Fn(LaneBacklog) -> bool) -> &[T] {
         assert!(self.pushed_out.is_empty(), "packets pushed out are taken");
         if self.config.drop == FairDrop::Longest {
             let own = self.config.per.lane(arriving);
@@ -313,13 +324,13 @@ impl FairQueue {
     }
 
     /// The flows that lose a packet at the tail, one after the other.
-    fn victims(&self, own: Lane, fits: impl Fn(&Backlog) -> bool) -> Option<Vec<Lane>> {
+    fn victims(&self, own: Lane, fits: impl Fn(LaneBacklog) -> bool) -> Option<Vec<Lane>> {
         let mut victims = Vec::new();
-        let mut backlog = self.backlog();
+        let mut backlog = self.waiting();
         // The longest queues with the rest of each. All others are shorter than the last of them was.
         let mut left: Vec<Rest> = Vec::new();
         let mut longest = self.lengths.iter().rev();
-        while !fits(&backlog) {
+        while !fits(backlog) {
             if let Some(&length) = longest.next() {
                 let packets = self.flows[&length.lane.0].packets.len();
                 left.push(Rest { length, packets });
@@ -330,21 +341,22 @@ impl FairQueue {
                 return None;
             }
             *packets = packets.checked_sub(1)?;
-            let size = u64::from(self.flows[&flow].packets[*packets].size);
+            let size = self.flows[&flow].packets[*packets].size().count();
             length.bytes -= size;
-            backlog.remove_waiting(size);
+            backlog.packets -= Packets::new(1);
+            backlog.bytes -= Bytes::new(size);
             victims.push(flow);
         }
         Some(victims)
     }
 
     /// Takes a packet that was pushed out.
-    pub(super) fn take_pushed_out(&mut self) -> Option<Packet> {
+    pub fn take_pushed_out(&mut self) -> Option<T> {
         self.pushed_out.pop()
     }
 
     /// Packets waiting or being sent.
-    pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
+    pub fn stored(&self) -> impl Iterator<Item = &T> {
         let waiting = self.flows.values().flat_map(|queue| &queue.packets);
         waiting.chain(self.transmitter.packet())
     }

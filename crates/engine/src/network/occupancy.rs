@@ -1,0 +1,97 @@
+//! The occupancy of memories and queues, for samples and records.
+
+use incastle_units::{Amount, Bytes, Time};
+
+use super::{Backlog, Network};
+use crate::core::{Node, PortIndex, SwitchIndex};
+use crate::probe::{Probe, QueueSeen};
+
+/// The occupancy of a switch, or of one of its ports.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Occupancy {
+    /// Absent for the whole switch.
+    pub(crate) port: Option<PortIndex>,
+    pub(crate) stored: Bytes,
+    /// The most that may be stored, where that is known.
+    pub(crate) limit: Option<Bytes>,
+}
+
+impl Network {
+    /// The occupancy and the limit of a port's memory at `now`.
+    pub(crate) fn queue_seen<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        now: Time,
+        probe: &mut P,
+    ) -> QueueSeen {
+        let memory = match self.owners[at.index()] {
+            Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
+            Node::Host(_) => None,
+        };
+        let threshold = memory.map(|memory| {
+            memory.release_departed(&mut self.ports, now, &self.pool, probe);
+            Amount::Bytes(memory.buffer.threshold())
+        });
+        let port = &mut self.ports[at.index()];
+        let backlog = port.advance(now, &self.pool, probe);
+        QueueSeen {
+            packets: backlog.stored_packets,
+            bytes: Bytes::new(backlog.stored_bytes),
+            limit: threshold.or_else(|| port.gate.limit()),
+        }
+    }
+
+    /// The backlog of a port at `now`.
+    pub(crate) fn backlog<P: Probe>(
+        &mut self,
+        port: PortIndex,
+        now: Time,
+        probe: &mut P,
+    ) -> Backlog {
+        self.ports[port.index()].advance(now, &self.pool, probe)
+    }
+
+    /// The occupancy of a switch at `now`: the whole switch first, then each port that stores anything.
+    pub(crate) fn occupancy<P: Probe>(
+        &mut self,
+        switch: SwitchIndex,
+        ports: &[PortIndex],
+        now: Time,
+        probe: &mut P,
+    ) -> Vec<Occupancy> {
+        let mut memory = self.switches[switch.index()].memory.as_mut();
+        if let Some(memory) = &mut memory {
+            memory.release_departed(&mut self.ports, now, &self.pool, probe);
+        }
+        let threshold = memory.as_ref().map(|memory| memory.buffer.threshold());
+        let mut of_ports = Vec::new();
+        let mut sum = 0;
+        for &index in ports {
+            let port = &mut self.ports[index.index()];
+            let stored = port.advance(now, &self.pool, probe).stored_bytes;
+            sum += stored;
+            if stored > 0 {
+                of_ports.push(Occupancy {
+                    port: Some(index),
+                    stored: Bytes::new(stored),
+                    limit: threshold.or_else(|| port.gate.capacity()),
+                });
+            }
+        }
+        let sum = Bytes::new(sum);
+        let capacity = memory.map(|memory| {
+            let stored = memory.buffer.stored();
+            assert_eq!(stored, sum, "a shared memory stores what its ports store");
+            memory.buffer.capacity()
+        });
+        of_ports.insert(
+            0,
+            Occupancy {
+                port: None,
+                stored: sum,
+                limit: capacity,
+            },
+        );
+        of_ports
+    }
+}
