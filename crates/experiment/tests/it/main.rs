@@ -18,6 +18,7 @@ mod load;
 mod memory;
 mod ports;
 mod qcn;
+mod rdma;
 mod requests;
 mod runs;
 mod slow_start;

@@ -1,0 +1,190 @@
+//! RDMA, priorities and PFC in scenarios: times by hand, lossless incasts, tables, and ideals.
+
+use crate::common::{assert_near, real, result, text, whole};
+
+/// Eight senders and a receiver at 100 Gbit/s (80 ps per byte), links of 1 us.
+const STAR: &str = r#"
+[run]
+duration = "20 ms"
+[network]
+topology = "star"
+senders = 8
+rate = "100 Gbit/s"
+delay = "1 us"
+[switch]
+buffer = { shared = "1 MiB", alpha = 1.0 }
+[switch.queue]
+kind = "priorities"
+[switch.queue.marks.rdma]
+priorities = [3]
+k_min = "25 KB per 25 Gbit/s"
+k_max = "100 KB per 25 Gbit/s"
+p_max = 0.2
+[switch.pfc]
+priorities = [3]
+[transport]
+kind = "rdma"
+traffic_class = 3
+[flows.incast]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+size = "500 KB"
+start_spread = "0 s"
+"#;
+
+/// One message of 1000 bytes from the first sender.
+const ONE: [(&str, &str); 2] = [
+    ("flows.incast.from", "sender:0"),
+    ("flows.incast.size", "1000 B"),
+];
+
+fn fct_s(sets: &[(&str, &str)]) -> f64 {
+    let output = result(STAR, sets);
+    let [started, completed] =
+        ["started_s", "completed_s"].map(|name| real(&output, "flows", name));
+    assert_eq!(started.len(), 1);
+    completed[0] - started[0]
+}
+
+#[test]
+fn messages_of_one_packet_take_the_times_by_hand() {
+    let [from, size] = ONE;
+    // IPv4 20, UDP 8, BTH 12, RETH 16, ICRC 4: 1060 bytes over two links.
+    assert_near(fct_s(&[from, size]), 2e-6 + 2.0 * 1060.0 * 80e-12, 1e-12);
+    // A SEND has no RETH; framing adds 38 bytes.
+    let send = fct_s(&[
+        from,
+        size,
+        ("transport.verb", "send"),
+        ("transport.framing", "ethernet"),
+    ]);
+    assert_near(send, 2e-6 + 2.0 * 1082.0 * 80e-12, 1e-12);
+    // The receiver asks with 60 bytes; the response has AETH 4 instead of RETH.
+    let read = fct_s(&[from, size, ("transport.verb", "read")]);
+    assert_near(read, 4e-6 + 2.0 * (60.0 + 1048.0) * 80e-12, 1e-12);
+}
+
+#[test]
+fn every_control_completes_an_incast_without_a_loss() {
+    for control in ["dcqcn", "timely", "hpcc", "rate-dctcp"] {
+        let sets = [("transport.congestion", control), ("run.stop", "when-done")];
+        let sets = [&sets[..], &[("run.duration", "1 s")]].concat();
+        let output = result(STAR, &sets);
+        assert_eq!(output.totals.drops, 0, "{control}");
+        assert_eq!(output.totals.delivered_bytes, 8 * 500_000, "{control}");
+        let unfinished = real(&output, "flows", "completed_s");
+        assert!(unfinished.iter().all(|at| at.is_finite()), "{control}");
+        assert_eq!(
+            whole(&output, "queue_pairs", "naks_sent"),
+            [0; 8],
+            "{control}"
+        );
+        assert!(
+            real(&output, "pauses", "paused_s")
+                .iter()
+                .all(|time| *time >= 0.0)
+        );
+    }
+}
+
+#[test]
+fn pauses_protect_what_a_lossy_class_drops() {
+    let lossless = result(STAR, &[("switch.buffer.shared", "600 KB")]);
+    assert_eq!(lossless.totals.drops, 0);
+    let pauses = whole(&lossless, "pauses", "pauses");
+    assert_eq!(lossless.totals.pauses, pauses.iter().sum::<u64>());
+    assert!(lossless.totals.pauses > 0, "the senders are paused");
+    // Each pause of a host's port is one of the switch's.
+    let sent: u64 = whole(&lossless, "pauses", "pauses_sent").iter().sum();
+    assert_eq!(sent, lossless.totals.pauses);
+
+    let lossy = result(
+        STAR,
+        &[("switch.buffer.shared", "600 KB"), ("switch.pfc", "off")],
+    );
+    assert!(lossy.totals.drops > 0);
+    assert_eq!(lossy.totals.pauses, 0);
+    let resent: u64 = whole(&lossy, "queue_pairs", "retransmitted_bytes")
+        .iter()
+        .sum();
+    assert!(resent > 0, "go-back-N repeats");
+}
+
+#[test]
+fn a_headroom_that_is_too_small_drops_and_is_named() {
+    let sets = [
+        ("switch.buffer.shared", "400 KB"),
+        ("switch.pfc.headroom", "1 KB"),
+    ];
+    let output = result(STAR, &sets);
+    assert!(output.totals.headroom_drops > 0);
+    let dropped: u64 = whole(&output, "pauses", "headroom_drops").iter().sum();
+    assert_eq!(dropped, output.totals.headroom_drops);
+    assert_eq!(output.totals.drops, output.totals.headroom_drops);
+    let ports = text(&output, "pauses", "port");
+    assert!(ports.iter().any(|port| port.starts_with("switch->sender")));
+}
+
+#[test]
+fn a_strict_priority_waits_for_one_packet_at_most() {
+    let tcp = "[flows.low]\nworkload = \"bulk\"\nfrom = \"sender:1\"\nto = \"receiver\"\n\
+               transport = { kind = \"tcp\", traffic_class = 0 }\n";
+    let text = format!("{STAR}{tcp}");
+    let [from, size] = ONE;
+    let sets = [from, size, ("flows.incast.start", "5 ms")];
+    let output = result(&text, &sets);
+    let [started, completed] =
+        ["started_s", "completed_s"].map(|name| real(&output, "flows", name));
+    let alone = 2e-6 + 2.0 * 1060.0 * 80e-12;
+    let wait = completed[0] - started[0] - alone;
+    // The low priority has the rest of the line: a segment of it may be on it.
+    assert!((0.0..=1500.0 * 80e-12 + 1e-12).contains(&wait), "{wait}");
+    let delivered = whole(&output, "flows", "delivered_bytes");
+    assert!(
+        delivered[1] > 100_000_000,
+        "the line is full: {}",
+        delivered[1]
+    );
+}
+
+#[test]
+fn a_lone_transfer_is_as_fast_as_its_ideal() {
+    let measure = "[measure]\nslowdown = true\nideal = \"own-transport\"\n";
+    for control in ["dcqcn", "hpcc"] {
+        let sets = [
+            ("flows.incast.from", "sender:0"),
+            ("transport.congestion", control),
+        ];
+        let output = result(&format!("{STAR}{measure}"), &sets);
+        assert_eq!(real(&output, "transfers", "slowdown"), [1.0], "{control}");
+    }
+    // At line rate from the start, the pace of DCQCN has no gap: the same as the line's own time.
+    let measure = measure.replace("own-transport", "line-rate");
+    let output = result(
+        &format!("{STAR}{measure}"),
+        &[("flows.incast.from", "sender:0")],
+    );
+    assert_near(real(&output, "transfers", "slowdown")[0], 1.0, 0.001);
+}
+
+#[test]
+fn a_window_bounds_what_is_outstanding() {
+    let sets = [
+        ("transport.window", "20 KB"),
+        ("transport.congestion", "timely"),
+        ("switch.pfc", "off"),
+        ("switch.buffer.shared", "16 MiB"),
+    ];
+    let output = result(STAR, &sets);
+    // Eight windows and the packet that each may add to its window.
+    let longest = real(&output, "links", "max_bytes").into_iter();
+    let longest = longest
+        .filter(|bytes| bytes.is_finite())
+        .fold(0.0, f64::max);
+    assert!(
+        (100_000.0..=8.0 * (20_000.0 + 4_140.0)).contains(&longest),
+        "{longest}"
+    );
+    assert_eq!(output.totals.drops, 0);
+}
