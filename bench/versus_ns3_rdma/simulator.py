@@ -25,7 +25,10 @@ MODULES = (
     *("bridge", "mpi", "config-store", "stats", "tools"),
 )
 FLAGS = ("-std=gnu++11", "-fpermissive", "-w", "-O3")
-LEFT_OUT = ("win32", "gtk", "model-node-creator", "model-typeid-creator", "sqlite", "nsc-")
+LEFT_OUT = (
+    *("win32", "gtk", "model-node-creator", "model-typeid-creator", "display-functions"),
+    *("cairo", "sqlite", "-ns2", "nsc-"),
+)
 # What its configure step finds on 64-bit Linux.
 CONFIG = """\
 #define HAVE___UINT128_T 1

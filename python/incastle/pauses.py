@@ -1,4 +1,4 @@
-"""The table of pauses (PFC) that a run prints: who was paused, how often, and how long."""
+"""The tables of pauses (PFC) that a run prints: who was paused, how long, and from which root."""
 
 from __future__ import annotations
 
@@ -46,6 +46,39 @@ def table_of(outcome: Result) -> Table | None:
     return table
 
 
+def roots_of(outcome: Result) -> Table | None:
+    """Return the roots of all pauses with their shares; None unless `[measure] pauses` is set."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    if "pause_record" not in outcome.tables:
+        return None
+    end = float(outcome.totals["simulated_s"])
+    lasted = (pl.col("end_s").fill_null(end) - pl.col("begin_s")).alias("lasted_s")
+    record = outcome.table("pause_record").with_columns(lasted)
+    roots = record.group_by("root_port").agg(
+        pl.len().alias("pauses"),
+        pl.col("lasted_s").sum(),
+        pl.col("port").n_unique().alias("ports"),
+        pl.col("depth").max(),
+    )
+    if roots.is_empty():
+        return None
+    shown = roots.sort("lasted_s", descending=True).head(MAX_ROWS)
+    of_all = f", {len(shown)} of {len(roots)}" if len(shown) < len(roots) else ""
+    whole = float(roots["lasted_s"].sum()) or 1.0
+    names = ("congested port", "pauses", "share of all paused time", "paused ports", "depth")
+    table = aligned(f"Roots of the pauses{of_all}", *names)
+    for row in shown.iter_rows(named=True):
+        table.add_row(
+            escape(row["root_port"] or "unknown"),
+            f"{row['pauses']:,}",
+            f"{100 * row['lasted_s'] / whole:.1f} %",
+            f"{row['ports']:,}",
+            str(row["depth"]),
+        )
+    return table
+
+
 def notes_of(outcome: Result) -> list[str]:
     """Name the drops of lossless priorities: their headroom was too small."""
     dropped = int(outcome.totals.get("headroom_drops", 0))
@@ -56,5 +89,5 @@ def notes_of(outcome: Result) -> list[str]:
     return [
         f"{dropped:,} packets of lossless priorities were dropped, because headroom was full "
         f"({worst['headroom_drops']:,} of them came in at {worst['port']}, priority "
-        f"{worst['priority']}): a misconfiguration. switch.pfc.headroom = \"auto\" is enough."
+        f'{worst["priority"]}): a misconfiguration. switch.pfc.headroom = "auto" is enough.'
     ]

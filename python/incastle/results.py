@@ -36,6 +36,7 @@ HOW_TO_ASK = {
     "goodput": "goodput = true",
     "rates": 'qcn = { flows = "all" }',
     "cnms": 'qcn = { ports = "all" }',
+    "pause_record": "pauses = true",
     "events": 'events = ["GROUP:INDEX"]',
 }
 """Keys under [measure] for the tables that a run does not store by default."""

@@ -66,6 +66,19 @@ pub enum Note {
         /// Their number.
         transfers: usize,
     },
+    /// Queues that wait for each other for ever.
+    #[error(
+        "a deadlock of pauses (PFC), found at {}: {} are paused, each until the next one sends, the last until the first \
+         one does; what waits there never leaves",
+        .found,
+        .cycle.join(", ")
+    )]
+    Deadlock {
+        /// The check that found it.
+        found: Span,
+        /// The ports, with their priorities.
+        cycle: Vec<String>,
+    },
     /// The ideal FCT of a transfer could not be simulated, and none was found after it.
     #[error(
         "no ideal FCTs and slowdowns from transfer {index} of flows.{group} on: the simulation of it alone \

@@ -1,5 +1,6 @@
 //! Notes on the work that a run leaves unfinished, and the reasons.
 
+use incastle_engine::network::EgressQueue;
 use incastle_scenario::language::flows::{Stop, Workload};
 use incastle_scenario::language::transport::Kind;
 use incastle_units::Time;
@@ -23,7 +24,19 @@ impl Record<'_> {
                 .or_else(|| self.never_began(group))
         });
         let notes = limit.into_iter().chain(self.nothing_measured());
-        notes.chain(of_groups).collect()
+        notes.chain(self.deadlocks()).chain(of_groups).collect()
+    }
+
+    fn deadlocks(&self) -> impl Iterator<Item = Note> {
+        let port = |queue: &EgressQueue| {
+            let port = self.network.port_name(queue.port);
+            format!("{port} (priority {})", queue.priority)
+        };
+        let found = self.network.deadlocks().iter();
+        found.map(move |deadlock| Note::Deadlock {
+            found: deadlock.found - Time::ZERO,
+            cycle: deadlock.cycle.iter().map(port).collect(),
+        })
     }
 
     /// Whether the run ended before its duration, with its work.

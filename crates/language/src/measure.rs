@@ -49,6 +49,9 @@ table! {
         value slowdown: bool = false;
         /// The definition of the ideal FCT, with `slowdown`.
         value ideal: Ideal = Ideal::LineRate;
+        /// Every pause of PFC, with the queue that caused it and the root of its congestion tree: the table
+        /// `pause_record`, of the first million.
+        value pauses: bool = false;
         /// Every retransmission timeout with its kind and cause.
         value timeouts: bool = false;
         /// With `timeouts`: how long the link to the receiver was idle, `idle_s` of `timeouts` and `rounds`.

@@ -259,6 +259,7 @@ def tables_of(outcome: Result) -> list[Table]:
         tables.slowdowns(outcome),
         _ports(outcome),
         pauses.table_of(outcome),
+        pauses.roots_of(outcome),
     )
     return [table for table in found if table is not None]
 

@@ -23,6 +23,11 @@ use incastle_scenario::language::{JitterAppliesTo as Delayed, Root};
 use incastle_scenario::lossless;
 use incastle_scenario::topology::layout::{End, Layout, Link};
 
+/// Pauses that are recorded at most.
+const MAX_PAUSES: usize = 1_000_000;
+/// The interval of checks for deadlocks; ten delays of the longest link where that is more.
+const DEADLOCK_CHECKS: Span = Span::from_us(100);
+
 /// The network of a scenario. Hosts and switches have the positions of the layout.
 pub fn network(scenario: &Scenario) -> Result<Network, BuildError> {
     let (root, layout) = (scenario.tables(), scenario.layout());
@@ -50,11 +55,7 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     builder.ecmp(ecmp(&root.network.ecmp));
     builder.convergence(root.network.reconvergence_delay);
     builder.pause_mode(lossless::pause_mode(root.run.compat));
-    // A checked scenario has one watchdog for all.
-    let mut pfc = switches.iter().filter_map(|switch| switch.pfc.as_ref());
-    if let Some(watchdog) = pfc.find_map(|pfc| pfc.watchdog.as_ref()) {
-        builder.watchdog(watchdog.to_config());
-    }
+    watch_pauses(&mut builder, parts);
     if root.run.compat == Some(Compat::HpccNs3) {
         builder.order_as_entered();
     }
@@ -86,6 +87,31 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
         "two ports per link"
     );
     Ok(network)
+}
+
+/// What is recorded of pauses, and the watchdog.
+fn watch_pauses(builder: &mut NetworkBuilder, parts: &Parts<'_>) {
+    let mut pfc = parts
+        .switches
+        .iter()
+        .filter_map(|switch| switch.pfc.as_ref())
+        .peekable();
+    if pfc.peek().is_none() {
+        return;
+    }
+    if parts.root.measure.pauses {
+        builder.record_pauses(MAX_PAUSES);
+    }
+    // HPCC's simulator has no such checks, and counts whole nanoseconds.
+    if parts.root.run.compat.is_none() {
+        let delays = parts.layout.links.iter().map(|link| link.delay);
+        let longest = delays.max().unwrap_or(Span::ZERO);
+        builder.check_deadlocks(DEADLOCK_CHECKS.max(longest * 10));
+    }
+    // A checked scenario has one watchdog for all.
+    if let Some(watchdog) = pfc.find_map(|pfc| pfc.watchdog.as_ref()) {
+        builder.watchdog(watchdog.to_config());
+    }
 }
 
 /// A switch with its memory, where its ports share one and have no priorities.

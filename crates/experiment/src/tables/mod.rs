@@ -28,7 +28,7 @@ enum Maker {
 }
 
 /// All tables, in the order of results.
-const MAKERS: [Maker; 20] = [
+const MAKERS: [Maker; 21] = [
     Maker::Always(summary),
     Maker::Always(flows::flows),
     Maker::Always(transfers::transfers),
@@ -40,6 +40,7 @@ const MAKERS: [Maker; 20] = [
     Maker::Sometimes(udt::udt),
     Maker::Sometimes(queue_pairs::queue_pairs),
     Maker::Sometimes(pauses::pauses),
+    Maker::Sometimes(pauses::pause_record),
     Maker::Sometimes(ports::queue_samples),
     Maker::Sometimes(ports::buffer_occupancy),
     Maker::Sometimes(flows::windows),

@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
-use incastle_engine::network::PortPauses;
+use incastle_engine::network::{EgressQueue, PortPauses};
+use incastle_queueing::{PauseCause, PauseRecord};
 
 use incastle_scenario::lossless;
 
-use super::columns::{real, table, text, whole};
+use super::columns::{real, seconds, table, text, whole};
 use super::ports::names;
 use crate::output::Table;
 use crate::record::Record;
+
+type Pause = PauseRecord<EgressQueue>;
 
 /// Of the whole run; no table without priorities.
 pub(super) fn pauses(record: &Record<'_>) -> Option<Table> {
@@ -20,7 +23,7 @@ pub(super) fn pauses(record: &Record<'_>) -> Option<Table> {
     let rows = &record.network.pause_table(record.now);
     let names = names(record);
     let count = |of: fn(&PortPauses) -> u64| whole(rows, of);
-    let seconds = |of: fn(&PortPauses) -> f64| real(rows, of);
+    let time = |of: fn(&PortPauses) -> f64| real(rows, of);
     Some(table(
         "pauses",
         vec![
@@ -33,11 +36,11 @@ pub(super) fn pauses(record: &Record<'_>) -> Option<Table> {
             ("expired", count(|row| row.received.expired)),
             (
                 "paused_s",
-                seconds(|row| row.received.paused_for.as_secs_lossy()),
+                time(|row| row.received.paused_for.as_secs_lossy()),
             ),
             (
                 "longest_s",
-                seconds(|row| row.received.longest.as_secs_lossy()),
+                time(|row| row.received.longest.as_secs_lossy()),
             ),
             ("pause_frames", count(|row| row.received.pause_frames)),
             ("resume_frames", count(|row| row.received.resume_frames)),
@@ -46,11 +49,49 @@ pub(super) fn pauses(record: &Record<'_>) -> Option<Table> {
             ("resumes_sent", count(|row| row.sent.resumes)),
             ("headroom_drops", count(|row| row.headroom_drops)),
             ("storms", count(|row| row.storms.storms)),
-            (
-                "storm_s",
-                seconds(|row| row.storms.storm_time.as_secs_lossy()),
-            ),
+            ("storm_s", time(|row| row.storms.storm_time.as_secs_lossy())),
             ("storm_drops", count(|row| row.storm_drops)),
+        ],
+    ))
+}
+
+/// Every pause with its root, under `[measure] pauses`.
+pub(super) fn pause_record(record: &Record<'_>) -> Option<Table> {
+    if !record.measure().pauses {
+        return None;
+    }
+    let rows = record.network.recorded_pauses();
+    let names = names(record);
+    let name = |queue: &EgressQueue| Arc::clone(&names[queue.port.index()]);
+    let unknown: Arc<str> = Arc::from("");
+    let of_cause = |row: &Pause, of: fn(&PauseCause<EgressQueue>) -> EgressQueue| {
+        let cause = row.cause.as_ref();
+        cause.map_or_else(|| Arc::clone(&unknown), |cause| name(&of(cause)))
+    };
+    Some(table(
+        "pause_record",
+        vec![
+            ("port", text(rows, |row| name(&row.queue))),
+            (
+                "priority",
+                whole(rows, |row| u64::from(row.queue.priority.number())),
+            ),
+            ("begin_s", real(rows, |row| row.begin.as_secs_lossy())),
+            ("end_s", real(rows, |row| seconds(row.end))),
+            (
+                "congested_port",
+                text(rows, |row| of_cause(row, |cause| cause.congested)),
+            ),
+            (
+                "root_port",
+                text(rows, |row| of_cause(row, |cause| cause.root)),
+            ),
+            (
+                "depth",
+                whole(rows, |row| {
+                    row.cause.as_ref().map_or(0, |cause| u64::from(cause.depth))
+                }),
+            ),
         ],
     ))
 }
