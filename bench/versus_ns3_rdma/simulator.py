@@ -27,7 +27,7 @@ MODULES = (
 FLAGS = ("-std=gnu++11", "-fpermissive", "-w", "-O3")
 LEFT_OUT = (
     *("win32", "gtk", "model-node-creator", "model-typeid-creator", "display-functions"),
-    *("cairo", "sqlite", "-ns2", "nsc-"),
+    *("cairo", "sqlite", "-ns2", "nsc-", "module_helpers"),
 )
 # What its configure step finds on 64-bit Linux.
 CONFIG = """\

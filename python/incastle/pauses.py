@@ -86,8 +86,9 @@ def notes_of(outcome: Result) -> list[str]:
         return []
     rows = outcome.pauses.filter(outcome.pauses["headroom_drops"] > 0)
     worst = rows.sort("headroom_drops", descending=True).row(0, named=True)
-    return [
+    note = (
         f"{dropped:,} packets of lossless priorities were dropped, because headroom was full "
         f"({worst['headroom_drops']:,} of them came in at {worst['port']}, priority "
         f'{worst["priority"]}): a misconfiguration. switch.pfc.headroom = "auto" is enough.'
-    ]
+    )
+    return [note]
