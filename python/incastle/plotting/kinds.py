@@ -154,6 +154,11 @@ KINDS = {
     "feedback": _run(
         "feedback of QCN's congestion points over time ([measure] qcn)", "cnms", results.feedback
     ),
+    "pauses": _run(
+        "when PFC pauses each port, and because of which ([measure] pauses)",
+        "pause_record",
+        results.pauses,
+    ),
     "rounds": _run(
         "completion time of each round (all responses to one request)", "rounds", results.rounds
     ),
@@ -168,7 +173,7 @@ TAKEN_BY = {
     "ccdf": ("fct", "queue-cdf"),
     "groups": BY_GROUP,
     "pool": BY_GROUP,
-    "ports": ("queue", "queue-cdf", "feedback"),
+    "ports": ("queue", "queue-cdf", "feedback", "pauses"),
 }
 """Choices that not all kinds take, and the kinds."""
 

@@ -33,6 +33,7 @@ REMEDIES = {
     "goodput": "nothing was delivered to a host; a longer run.duration may change that",
     "rounds": "the workloads barrier-incast, query, all-to-all and all-reduce have rounds",
     "cnms": "a congestion point samples with [switch.qcn], once enough packets have passed",
+    "pause_record": "nothing was paused: no ingress port reached its threshold ([switch.pfc])",
     "windows": "the recorded flows ([measure] window) had not started at the end of the run",
     "throughput": "no flow delivered anything; a longer run.duration may change that",
 }
@@ -238,6 +239,36 @@ def modes(axes: Axes, result: Result, _: Options) -> str:
     axes.set_xlim(0, end)
     axes.set_xlabel("time (s)")
     return "dcudp_modes.parquet"
+
+
+def pauses(axes: Axes, result: Result, options: Options) -> str:
+    """Draw a row for each paused port, filled while PFC pauses it, in the colour of the root."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    frame = options.of_ports(_table(result, "pause_record", REMEDIES["pause_record"]))
+    end = float(result.totals["simulated_s"])
+    ended = pl.col("end_s").fill_null(end)
+    frame = frame.with_columns(lasted_s=ended - pl.col("begin_s"))
+    factor, unit = scale_of([end], "s")
+    by_port = _largest_first(frame, "port", "lasted_s")["port"].unique(maintain_order=True)
+    ports = by_port.to_list()[:MAX_ROWS]
+    roots = _largest_first(frame, "root_port", "lasted_s")["root_port"].unique(maintain_order=True)
+    for place, root in enumerate(roots.to_list()[:MAX_LINES]):
+        label = f"because of {root}" if root else "of unknown cause"
+        of_root = frame.filter(root_port=root)
+        for row, port in enumerate(ports):
+            here = of_root.filter(port=port)
+            spans = zip(here["begin_s"] / factor, here["lasted_s"] / factor, strict=True)
+            axes.broken_barh(list(spans), (row - 0.4, 0.8), color=SERIES[place], label=label)
+            label = "_"
+    _note_left_out(axes, frame, "root_port")
+    if len(by_port) > len(ports):
+        _remark(axes, f"and {len(by_port) - len(ports)} more ports")
+    axes.set_yticks(range(len(ports)), ports)
+    axes.set_ylim(len(ports) - 0.5, -0.5)
+    axes.set_xlim(0, end / factor)
+    axes.set_xlabel(f"time ({unit})")
+    return "pause_record.parquet"
 
 
 def feedback(axes: Axes, result: Result, options: Options) -> str:
