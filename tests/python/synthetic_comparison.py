@@ -18,6 +18,10 @@ SPEED = {"cubic": 20.0, "new-reno": 16.0}
 def made_up(name: str, seed: int) -> Observation:
     """Make a run: CUBIC is twice as slow as the others, NewReno nearly; seeds differ by 0.1 ms."""
     parts = name.split("/")
+    if parts[0].startswith("rdma-"):
+        return rdma(
+            paused_s=3.0 if parts[2] == "pfc=on" else 0.0, drops=0 if parts[2] == "pfc=on" else 25
+        )
     ms = SPEED.get(parts[1], 10.0) + 0.1 * seed
     cubic = parts[1] == "cubic"
     tables = {
@@ -33,6 +37,28 @@ def made_up(name: str, seed: int) -> Observation:
         tables["throughput"] = throughput([1, 1, 49, 49] if alone else [1, 1, 1, 1])
         groups = ["dctcp", "dctcp", "cubic", "cubic"]
         tables["flows"] = pl.DataFrame({"flow": range(4), "group": groups})
+    return Observation(tables, "0" * 16, scenario(12))
+
+
+def rdma(paused_s: float, drops: int) -> Observation:
+    """Make a run of RDMA: ten incasts of 2 ms, a victim and web search, two paused ports."""
+    flows = {"started_s": 0.0, "completed_s": 1e-3, "ideal_fct_s": 0.5e-3, "deadline_s": None}
+    sizes = {"victim": 64_000, "web": 50_000}
+    tables = {
+        "rounds": rounds([2.0] * 10, [0] * 10, "incast"),
+        "transfers": pl.concat(
+            [
+                pl.DataFrame([{"group": "web", "bytes": 5_000_000, **flows}]),
+                *(
+                    pl.DataFrame([{"group": group, "bytes": size, **flows}] * 3)
+                    for group, size in sizes.items()
+                ),
+            ]
+        ),
+        "pauses": pl.DataFrame({"port": ["a", "b"], "paused_s": [paused_s / 2, paused_s]}),
+        "summary": pl.DataFrame({"drops": [drops], "data_packets": [75]}),
+        "links": links(20.0),
+    }
     return Observation(tables, "0" * 16, scenario(12))
 
 

@@ -33,6 +33,7 @@ from synthetic_comparison import (
     links,
     made_up,
     messages,
+    rdma,
     rounds,
     throughput,
     transfers,
@@ -87,6 +88,46 @@ def test_a_deadline_is_where_the_plan_says() -> None:
         assert ("deadline = " in text) == workload.of["deadlines"]
 
 
+RDMA = sorted((PAPER.folder / "scenarios").glob("rdma-*.toml"))
+RDMA_PARAMETERS = {
+    "network.rate": "100 Gbit/s",
+    "network.delay": "1 us",
+    "transport.congestion": "dcqcn",
+    "transport.preset": "dcqcn-mellanox",
+    "transport.mtu": "4 KiB",
+    "transport.framing": "ethernet",
+    "transport.ack_timeout": "1 ms",
+    "transport.traffic_class": 3,
+    "switch.pfc.priorities": 3,
+    "switch.pfc.alpha": 0.125,
+}
+
+
+@pytest.mark.parametrize("path", RDMA, ids=str)
+def test_networks_of_rdma_have_one_setting(path: Path) -> None:
+    scenario = load(path)
+    assert {key: scenario[key] for key in RDMA_PARAMETERS} == RDMA_PARAMETERS
+
+
+def test_every_control_runs_with_pauses_and_without() -> None:
+    planned = {one.name: one for one in PAPER.plan(Length.QUICK)}
+    for fabric in axis("rdma_fabrics"):
+        for control in axis("controls"):
+            for pfc in axis("pfc"):
+                one = planned[f"rdma-{fabric}/{control}/pfc={pfc}"]
+                scenario = load(PAPER.scenario(one), tuple(one.overrides.items()))
+                assert scenario["transport.congestion"] == control
+                assert (scenario["switch.pfc"] == "off") == (pfc == "off")
+
+
+def test_numbers_of_rdma() -> None:
+    paused, lossy = rdma(3.0, 0), rdma(0.0, 25)
+    assert (statistics.paused(paused), statistics.paused(lossy)) == (25.0, 0.0)
+    assert (statistics.lost(paused), statistics.lost(lossy)) == (0.0, 25.0)
+    assert statistics.slowed(paused, 0, 100e3) == 2.0
+    assert statistics.paused(run(pauses=paused["pauses"].clear())) == 0.0
+
+
 PARAMETERS = {
     "network.rate": "1 Gbit/s",
     "network.delay": "25 us",
@@ -103,7 +144,10 @@ PARAMETERS = {
 }
 
 
-@pytest.mark.parametrize("path", sorted((PAPER.folder / "scenarios").glob("*.toml")), ids=str)
+TCP = sorted(set((PAPER.folder / "scenarios").glob("*.toml")) - set(RDMA))
+
+
+@pytest.mark.parametrize("path", TCP, ids=str)
 def test_all_scenarios_have_one_setting(path: Path) -> None:
     scenario = load(path)
     assert {key: scenario[key] for key in PARAMETERS} == PARAMETERS
@@ -424,6 +468,12 @@ def test_no_number_changes_unnoticed(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "report" / "claims.json").read_text()) == []
 
 
+RDMA_PANELS = {
+    "rdma-incast": ("incast_ms", "victim_ms", "paused", "dropped"),
+    "rdma-search": ("short", "long", "paused", "dropped"),
+}
+
+
 def quick(folder: Path) -> dict[str, float | list[float]]:
     """Reproduce it at the quick length; give the mean of every cell, and every point over K.
 
@@ -438,6 +488,10 @@ def quick(folder: Path) -> dict[str, float | list[float]]:
     for row in _rows(folder, "coexistence"):
         name = f"coexistence/{row['queues']}/{row['ecn']}/k={row['k']}"
         found |= {f"{name}/{panel}": _ends(row, panel) for panel in PANELS}
+    for figure, panels in RDMA_PANELS.items():
+        for row in _rows(folder, figure):
+            name = f"{figure}/{row['control']}/{row['pfc']}"
+            found |= {f"{name}/{panel}": _ends(row, panel) for panel in panels}
     return found
 
 

@@ -38,6 +38,26 @@ qcn = { flows = "all", ports = "all" }
 OF_BARRIERS = {"rates", "feedback", "rounds"}
 """Kinds that need requests with a barrier, or QCN."""
 OF_SLOWDOWNS = {"slowdown"}
+OF_PAUSES = """\
+name = "pauses"
+network = { topology = "star", senders = 4, rate = "100 Gbit/s", delay = "1 us" }
+transport = { kind = "rdma", congestion = "timely", traffic_class = 3 }
+run = { duration = "1 ms" }
+
+[switch]
+buffer = { shared = "500 KB" }
+queue = { kind = "priorities" }
+pfc = { priorities = [3] }
+
+[flows.incast]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+size = "1 MB"
+
+[measure]
+pauses = true
+"""
 OF_DCUDP = {"dcudp-rates", "dcudp-modes"}
 DCUDP = """\
 name = "dcudp"
@@ -65,6 +85,8 @@ def test_every_kind(result: ic.Result, kind: str, tmp_path: Path) -> None:
     path = tmp_path / f"{kind}.png"
     if kind in OF_SLOWDOWNS:
         result = ic.run(ic.Scenario.from_text(SMALL + "[measure]\nslowdown = true\n"))
+    elif kind == "pauses":
+        result = ic.run(ic.Scenario.from_text(OF_PAUSES))
     elif kind in OF_BARRIERS | OF_DCUDP:
         file = tmp_path / "needed.toml"
         file.write_text(BARRIER if kind in OF_BARRIERS else DCUDP)

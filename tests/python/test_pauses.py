@@ -1,0 +1,78 @@
+"""Pauses of PFC: their roots, what a run prints of them, and drops of lossless priorities."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import incastle as ic
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Output
+
+INCAST = """\
+name = "incast"
+network = { topology = "star", senders = 4, rate = "100 Gbit/s", delay = "1 us" }
+transport = { kind = "rdma", congestion = "timely", traffic_class = 3 }
+run = { duration = "2 ms" }
+
+[switch]
+buffer = { shared = "500 KB" }
+queue = { kind = "priorities" }
+pfc = { priorities = [3] }
+
+[flows.incast]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+size = "1 MB"
+"""
+
+
+def scenario(**overrides: str | bool) -> ic.Scenario:
+    keys = {key.replace("__", "."): value for key, value in overrides.items()}
+    return ic.Scenario.from_text(INCAST).with_overrides(keys)
+
+
+def test_pauses_have_their_root() -> None:
+    outcome = ic.run(scenario(measure__pauses=True))
+    record = outcome.table("pause_record")
+    assert set(record["root_port"]) == {"switch->receiver"}
+    assert set(record["depth"]) == {1}
+    lasted = (record["end_s"].fill_null(2e-3) - record["begin_s"]).sum()
+    assert lasted == pytest.approx(outcome.pauses["paused_s"].sum(), rel=1e-9)
+    assert len(record) == outcome.totals["pauses"] > 0
+    assert outcome.totals["drops"] == 0
+
+
+def test_the_record_is_made_where_asked() -> None:
+    outcome = ic.run(scenario())
+    with pytest.raises(ic.TableMissing, match="write pauses = true"):
+        outcome.table("pause_record")
+    assert outcome.totals["pauses"] == outcome.pauses["pauses"].sum() > 0
+
+
+def test_a_run_prints_who_was_paused(cli: Callable[..., Output]) -> None:
+    Path("incast.toml").write_text(INCAST, encoding="utf-8")
+    printed = cli("run", "incast.toml", "--set", "measure.pauses=true")
+    assert printed.status == 0
+    assert "Ports paused by PFC, whole run" in printed.out
+    assert "sender:0->switch" in printed.out
+    assert "Roots of the pauses" in printed.out
+    assert "misconfiguration" not in printed.out
+
+
+def test_drops_of_a_lossless_priority_are_named(cli: Callable[..., Output]) -> None:
+    Path("incast.toml").write_text(INCAST, encoding="utf-8")
+    small = ("--set", "switch.pfc.headroom=1 KB", "--set", "switch.buffer.shared=300 KB")
+    printed = cli("run", "incast.toml", *small)
+    assert printed.status == 0
+    words = " ".join(printed.out.split())
+    assert "packets of lossless priorities were dropped, because headroom was full" in words
+    assert "a misconfiguration" in words
+    # The check has said so before.
+    assert "headroom of 1 KB is too small" in " ".join(printed.err.split())
