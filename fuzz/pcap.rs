@@ -2,15 +2,19 @@
 //! and header by header. The same function runs under libFuzzer and in the ordinary tests of
 //! `incastle-capture`.
 
-use incastle_capture::{Envelope, Frame, Host, Pcapng, TcpTerms};
+use incastle_capture::{Envelope, Frame, Host, Pcapng, SwitchPort, TcpTerms};
+use incastle_queueing::{PauseFrame, PrioritySet};
 use incastle_transport::tcp::{Flags, SackBlock, Segment};
 use incastle_transport::udt::wire::{Content, Dialect, parse};
 use incastle_units::{Ecn, Rate, Time};
 
 #[path = "input.rs"]
 mod input;
+#[path = "rocev2.rs"]
+mod rocev2;
 
 use input::Input;
+use rocev2::RocePacket;
 
 /// An entry of the file, with the fields that are compared.
 enum Put {
@@ -34,6 +38,8 @@ enum Transport {
     Datagram(u64, u16),
     Udt(Content, Dialect),
     Notification(u32, u8),
+    RoceV2(RocePacket),
+    Pause(SwitchPort, PauseFrame),
 }
 
 /// An input is the snap length (2 bytes), then operations of one byte with their operands.
@@ -135,10 +141,26 @@ fn envelope(input: &mut Input<'_>) -> Option<Envelope> {
 
 fn packet(operation: u8, input: &mut Input<'_>, envelope: &Envelope) -> Option<(Frame, Transport)> {
     Some(match operation % 8 {
-        2..=4 => {
+        2 => {
             let (terms, segment, sacks) = segment(input)?;
             let frame = envelope.tcp(&terms, &segment, &sacks);
             (frame, Transport::Tcp(terms, segment, sacks))
+        }
+        3 => {
+            let roce = rocev2::packet(input)?;
+            let frame = envelope.rocev2(roce.to, &roce.packet, roce.hops.as_deref());
+            (frame, Transport::RoceV2(roce))
+        }
+        4 => {
+            let port = SwitchPort(long(input)?);
+            let pause = PauseFrame {
+                priorities: PrioritySet::from_bits(input.byte()?),
+                quanta: input.word()?,
+            };
+            (
+                Frame::pause(port.mac(), pause),
+                Transport::Pause(port, pause),
+            )
         }
         5 => {
             let number = u64::from(long(input)?) << 32 | u64::from(long(input)?);
@@ -311,6 +333,9 @@ fn sum(words: &[u8], start: u32) -> u32 {
 }
 
 fn ethernet(bytes: &[u8], envelope: &Envelope, transport: &Transport) {
+    if let Transport::Pause(port, frame) = transport {
+        return pause(bytes, *port, *frame);
+    }
     assert_eq!(bytes[..6], envelope.to.mac());
     let (mut kind, mut rest) = (be(bytes, 12), &bytes[14..]);
     assert_eq!(kind == 0x8100, envelope.class > 0);
@@ -343,6 +368,10 @@ fn ethernet(bytes: &[u8], envelope: &Envelope, transport: &Transport) {
     assert_eq!(rest[1], ecn);
     assert_eq!(rest[12..16], envelope.from.ip());
     assert_eq!(rest[16..20], envelope.to.ip());
+    if let Transport::RoceV2(roce) = transport {
+        assert_eq!((rest[9], be(rest, 20)), (17, envelope.ports[0]));
+        return rocev2::read(rest, roce);
+    }
     let (ip, rest) = rest.split_at(20);
     // The pseudo header: addresses, protocol, length.
     let pseudo = sum(&ip[12..], u32::from(ip[9]) + rest.len() as u32);
@@ -353,6 +382,24 @@ fn ethernet(bytes: &[u8], envelope: &Envelope, transport: &Transport) {
     }
     assert_eq!((ip[9], usize::from(be(rest, 4))), (17, rest.len()));
     udp(&rest[8..], transport);
+}
+
+/// A MAC control frame: opcode, priorities, eight times, and padding.
+fn pause(bytes: &[u8], port: SwitchPort, frame: PauseFrame) {
+    assert_eq!(bytes[..6], [1, 0x80, 0xC2, 0, 0, 1]);
+    assert_eq!(bytes[6..12], port.mac());
+    let words: Vec<u16> = (12..60).step_by(2).map(|at| be(bytes, at)).collect();
+    let enabled = frame.priorities.bits();
+    assert_eq!(words[..3], [0x8808, 0x0101, u16::from(enabled)]);
+    let times = (0..8).map(|bit| {
+        if enabled >> bit & 1 == 1 {
+            frame.quanta
+        } else {
+            0
+        }
+    });
+    assert!(times.eq(words[3..11].iter().copied()));
+    assert!(bytes.len() == 60 && bytes[34..].iter().all(|byte| *byte == 0));
 }
 
 fn udp(payload: &[u8], transport: &Transport) {
@@ -371,9 +418,7 @@ fn udp(payload: &[u8], transport: &Transport) {
             let view = parse(payload, *dialect).expect("a written packet parses");
             assert_eq!(view.packet.content, *content);
         }
-        Transport::Tcp(..) | Transport::Notification(..) => {
-            unreachable!("the caller compares them")
-        }
+        _ => unreachable!("the caller compares all others"),
     }
 }
 

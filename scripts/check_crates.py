@@ -34,7 +34,7 @@ BELOW: dict[str, set[str]] = {
     "routing": {"units", "memory"},
     "links": {"units", "queueing"},
     "slots": {"units", "memory"},
-    "capture": {"units", "congestion", "transport"},
+    "capture": {"units", "congestion", "queueing", "transport", "rdma"},
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},

@@ -23,24 +23,49 @@ const CNM: EtherType = EtherType(0x22E7);
 /// The address of every switch.
 const SWITCH: [u8; 6] = [2, 1, 0, 0, 0, 0];
 /// The minimum frame, without its checksum.
-const MIN_FRAME: usize = 60;
+pub(crate) const MIN_FRAME: usize = 60;
 /// Zeros, in place of payloads.
 static ZEROS: [u8; 1 << 16] = [0; 1 << 16];
 /// The clock of TCP's timestamps ticks once per microsecond.
 const PS_PER_TICK: u64 = 1_000_000;
 const TIME_TO_LIVE: u8 = 64;
 
-/// A frame without its checksum: headers and other bytes, and the number of zeros after them.
+/// A frame without its checksum: headers and other bytes, the number of zeros after them, and the bytes
+/// behind these.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Frame {
     pub(crate) head: Vec<u8>,
     pub(crate) zeros: usize,
+    pub(crate) tail: Vec<u8>,
 }
 
 impl Frame {
+    /// A frame that ends with its zeros.
+    pub(crate) const fn new(head: Vec<u8>, zeros: usize) -> Self {
+        let tail = Vec::new();
+        Self { head, zeros, tail }
+    }
+
     /// All its bytes, payload included.
     pub fn length(&self) -> usize {
-        self.head.len() + self.zeros
+        self.head.len() + self.zeros + self.tail.len()
+    }
+
+    /// Appends its first bytes, at most all of them.
+    pub(crate) fn append_to(&self, bytes: &mut Vec<u8>, length: usize) {
+        let head = length.min(self.head.len());
+        let zeros = (length - head).min(self.zeros);
+        bytes.extend(&self.head[..head]);
+        bytes.resize(bytes.len() + zeros, 0);
+        bytes.extend(&self.tail[..length - head - zeros]);
+    }
+
+    /// All of its bytes.
+    #[cfg(test)]
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        self.append_to(&mut bytes, self.length());
+        bytes
     }
 }
 
@@ -144,7 +169,7 @@ impl Envelope {
             .expect("headers and payload fit into an IP packet");
         let mut head = self.lower(IpNumber::TCP, header.header_len() + zeros);
         head.extend(header.to_bytes());
-        Frame { head, zeros }
+        Frame::new(head, zeros)
     }
 
     /// The frame of a datagram with its number, as much as fits into its payload, and zeros.
@@ -182,7 +207,7 @@ impl Envelope {
         let mut head = self.lower(IpNumber::UDP, UdpHeader::LEN + payload.len());
         head.extend(header.to_bytes());
         head.extend(data);
-        Frame { head, zeros }
+        Frame::new(head, zeros)
     }
 
     /// The frame of a congestion notification message for the sender of a flow (802.1Q, section 33.4).
@@ -200,11 +225,11 @@ impl Envelope {
         head.extend(self.from.mac());
         head.extend([0; 2]);
         let zeros = MIN_FRAME.saturating_sub(head.len());
-        Frame { head, zeros }
+        Frame::new(head, zeros)
     }
 
     /// The headers below the transport's, whose header and payload take `length` bytes.
-    fn lower(&self, protocol: IpNumber, length: usize) -> Vec<u8> {
+    pub(crate) fn lower(&self, protocol: IpNumber, length: usize) -> Vec<u8> {
         let length = u16::try_from(length).expect("a packet's size fits 16 bits");
         let (from, to) = (self.from.ip(), self.to.ip());
         let mut header = Ipv4Header::new(length, TIME_TO_LIVE, protocol, from, to)

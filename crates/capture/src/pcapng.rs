@@ -91,15 +91,13 @@ impl Pcapng {
     pub fn frame(&mut self, interface: u32, at: Time, frame: &Frame) {
         assert!(interface < self.interfaces, "an interface that was added");
         let kept = frame.length().min(self.snap as usize);
-        let head = kept.min(frame.head.len());
         let ns = at.as_ps() / PS_PER_NS;
         self.block(ENHANCED_PACKET, |body| {
             let length = frame.length() as u32;
             for word in [interface, (ns >> 32) as u32, ns as u32, kept as u32, length] {
                 body.extend(word.to_le_bytes());
             }
-            body.extend(&frame.head[..head]);
-            body.resize(body.len() + kept - head, 0);
+            frame.append_to(body, kept);
         });
     }
 
