@@ -9,7 +9,7 @@ use super::{Input, be, be32, long};
 
 /// A packet that was put in.
 pub(crate) struct RocePacket {
-    pub(crate) to: QueuePair,
+    pub(crate) pairs: [QueuePair; 2],
     pub(crate) packet: Packet,
     pub(crate) hops: Option<Vec<HopTelemetry>>,
 }
@@ -33,7 +33,11 @@ pub(crate) fn packet(input: &mut Input<'_>) -> Option<RocePacket> {
         retransmission: false,
     };
     Some(RocePacket {
-        to: if bits & 4 == 4 { first } else { second },
+        pairs: if bits & 4 == 4 {
+            [second, first]
+        } else {
+            [first, second]
+        },
         packet,
         hops: hops.filter(|_| bits & 8 == 8),
     })
@@ -63,14 +67,16 @@ fn hop(input: &mut Input<'_>) -> Option<HopTelemetry> {
 
 /// Reads an IPv4 packet back.
 pub(crate) fn read(ip: &[u8], expected: &RocePacket) {
-    let RocePacket { to, packet, hops } = expected;
+    let RocePacket {
+        pairs: [from, to],
+        packet,
+        hops,
+    } = expected;
     let udp = &ip[20..];
-    let head = [be(udp, 2), be(udp, 4), be(udp, 6)];
-    assert_eq!(
-        head,
-        [4791, udp.len() as u16, 0],
-        "port, length, no checksum"
-    );
+    // A queue pair's port, RoCEv2's, the length, and no checksum.
+    let port = 49_152 + (from.number() % 16_384) as u16;
+    let head = [0, 2, 4, 6].map(|at| be(udp, at));
+    assert_eq!(head, [port, 4791, udp.len() as u16, 0]);
     let (bth, rest) = udp[8..].split_at(12);
     let code = packet.opcode.bth();
     let becn = packet.echo || code == 0x81;
@@ -102,7 +108,8 @@ pub(crate) fn read(ip: &[u8], expected: &RocePacket) {
     assert!(payload.len().is_multiple_of(4));
     let padding = usize::from(bth[1]) / 16;
     assert_eq!((bth[1] % 16, padding / 4), (0, 0));
-    let int = hops.as_ref().map_or(0, |hops| 2 + 8 * hops.len().max(5));
+    let hops = hops.as_ref().filter(|_| code != 0x81);
+    let int = hops.map_or(0, |hops| 2 + 8 * hops.len().max(5));
     assert_eq!(payload.len(), int + usize::from(packet.payload) + padding);
     if let Some(hops) = hops {
         read_hops(&payload[..int], hops);

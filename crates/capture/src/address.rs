@@ -23,10 +23,10 @@ impl Host {
 pub struct SwitchPort(pub u32);
 
 impl SwitchPort {
-    /// 02:01 and the number in 32 bits: locally administered (IEEE 802, section 8.2).
+    /// 06:00 and the number in 32 bits: locally administered (IEEE 802, section 8.2), no host's.
     pub const fn mac(self) -> [u8; 6] {
         let [w, x, y, z] = self.0.wrapping_add(1).to_be_bytes();
-        [2, 1, w, x, y, z]
+        [6, 0, w, x, y, z]
     }
 }
 
@@ -82,7 +82,7 @@ mod tests {
 
     #[test]
     fn ports_of_switches_differ_from_hosts() {
-        assert_eq!(SwitchPort(299).mac(), [2, 1, 0, 0, 1, 44]);
+        assert_eq!(SwitchPort(299).mac(), [6, 0, 0, 0, 1, 44]);
         assert_ne!(SwitchPort(0).mac(), Host(0).mac());
     }
 

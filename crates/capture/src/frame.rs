@@ -20,8 +20,8 @@ use crate::Host;
 /// The EtherTypes of a congestion tag and a congestion notification message.
 const CN_TAG: EtherType = EtherType(0x22E9);
 const CNM: EtherType = EtherType(0x22E7);
-/// The address of every switch.
-const SWITCH: [u8; 6] = [2, 1, 0, 0, 0, 0];
+/// The address of every switch, which is that of no port.
+const SWITCH: [u8; 6] = [6, 0, 0, 0, 0, 0];
 /// The minimum frame, without its checksum.
 pub(crate) const MIN_FRAME: usize = 60;
 /// Zeros, in place of payloads.

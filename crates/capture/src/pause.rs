@@ -58,7 +58,7 @@ mod tests {
     fn pauses_have_the_bytes_of_the_standard() {
         // Priorities 3 and 5 are bits 3 and 5: 0x28.
         let expected = [
-            &[0x01, 0x80, 0xC2, 0, 0, 1, 2, 1, 0, 0, 0, 7, 0x88, 0x08][..],
+            &[0x01, 0x80, 0xC2, 0, 0, 1, 6, 0, 0, 0, 0, 7, 0x88, 0x08][..],
             &[0x01, 0x01, 0x00, 0x28],
             &[0, 0, 0, 0, 0, 0, 0xFF, 0xFF, 0, 0, 0xFF, 0xFF, 0, 0, 0, 0],
             &[0; 26],

@@ -32,9 +32,16 @@ const NAK_SEQUENCE_ERROR: u32 = 0x60;
 const CNP_RESERVED: usize = 16;
 
 impl Envelope {
-    /// The frame of a packet of a queue pair to its peer. `hops` is the telemetry that it carries; absent without INT.
-    /// The UDP source port is that of the sender; the destination port of the envelope is not used.
-    pub fn rocev2(&self, to: QueuePair, packet: &Packet, hops: Option<&[HopTelemetry]>) -> Frame {
+    /// The frame of a packet from one queue pair to its peer. `hops` is the telemetry that it carries; absent without
+    /// INT. The UDP ports are those of the queue pair and of RoCEv2, not those of the envelope.
+    pub fn rocev2(
+        &self,
+        [from, to]: [QueuePair; 2],
+        packet: &Packet,
+        hops: Option<&[HopTelemetry]>,
+    ) -> Frame {
+        // The sizes of all packets but CNPs include telemetry.
+        let hops = hops.filter(|_| packet.opcode != Opcode::Cnp);
         let int = hops.map(telemetry).unwrap_or_default();
         let payload = int.len() + usize::from(packet.payload);
         // 9.2: payload is padded to four bytes.
@@ -47,7 +54,7 @@ impl Envelope {
         let mut head = self.lower(IpNumber::UDP, length);
         let ip = head.len() - IPV4_HEADER;
         // RFC 768: a checksum of zero is none; the CRC protects the packet.
-        for word in [self.ports[0], PORT, length as u16, 0] {
+        for word in [from.port(), PORT, length as u16, 0] {
             head.extend(word.to_be_bytes());
         }
         head.extend(transport);
@@ -97,13 +104,14 @@ mod tests {
     use super::*;
     use crate::Host;
 
-    const TO: QueuePair = QueuePair::of_flow(100)[1];
+    /// Those of flow 100: 202 and 203.
+    const PAIRS: [QueuePair; 2] = QueuePair::of_flow(100);
 
     fn envelope(class: u8, ecn: Ecn) -> Envelope {
         Envelope {
             from: Host(0),
             to: Host(1),
-            ports: [QueuePair::of_flow(100)[0].port(), 0],
+            ports: [0, 0],
             ecn,
             class,
         }
@@ -125,7 +133,7 @@ mod tests {
 
     /// A frame without tag, from the BTH on, and without its CRC.
     fn transport(packet: &Packet) -> Vec<u8> {
-        let frame = envelope(0, Ecn::NotEct).rocev2(TO, packet, None);
+        let frame = envelope(0, Ecn::NotEct).rocev2(PAIRS, packet, None);
         let all = frame.to_bytes();
         // Ethernet 14, IPv4 20, UDP 8.
         all[42..all.len() - 4].to_vec()
@@ -138,7 +146,7 @@ mod tests {
             ack_req: true,
             ..packet(Opcode::Write(Place::Only))
         };
-        let frame = envelope(3, Ecn::Ce).rocev2(TO, &write, None);
+        let frame = envelope(3, Ecn::Ce).rocev2(PAIRS, &write, None);
         let bytes = frame.to_bytes();
         let expected = [
             // Hosts 1 and 0 of the scenario; priority 3; IPv4.
@@ -225,7 +233,7 @@ mod tests {
             payload: 1000,
             ..packet(Opcode::Write(Place::First))
         };
-        let frame = envelope(0, Ecn::Ect0).rocev2(TO, &write, Some(&[hop]));
+        let frame = envelope(0, Ecn::Ect0).rocev2(PAIRS, &write, Some(&[hop]));
         let bytes = frame.to_bytes();
         // BTH and RETH take 28 bytes; the number of hops and one word follow.
         assert_eq!(bytes[42 + 28..][..10], [0, 1, 0, 0, 0, 0, 0, 0, 0, 1]);

@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use incastle_capture::{Envelope, Frame, Host, Pcapng, TcpTerms, flow_ports};
+use incastle_capture::{Envelope, Frame, Host, Pcapng, SwitchPort, TcpTerms, flow_ports};
 use incastle_engine::core::{HostIndex, Node, PortIndex, Side};
 use incastle_engine::network::Network;
 use incastle_engine::probe::{SentContent, UdtControl};
@@ -47,6 +47,11 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
     );
     let mut files = Files::new(capture, network);
     for Sent { at, port, packet } in sent {
+        if let SentContent::Pause(pause) = packet.content {
+            let from = sender_of_pauses(network, port);
+            files.add(port, at, &[], &Frame::pause(from, pause));
+            continue;
+        }
         let row = flows.row(packet.to.flow());
         let to = host(&row, packet.to.side());
         let from = host(&row, packet.to.peer().side());
@@ -70,7 +75,7 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
             opened: row.record.opened,
         };
         let frame = fields.frame(&packet.content, &terms[row.note.group]);
-        files.add(port, at, [from, to], &frame);
+        files.add(port, at, &[from, to], &frame);
     }
     files.finish()
 }
@@ -80,6 +85,14 @@ fn host(row: &FlowRow<'_>, side: Side) -> HostIndex {
     match side {
         Side::Initiator => row.record.from,
         Side::Responder => row.record.to,
+    }
+}
+
+/// The address of the port of a switch or of the host that has sent a pause.
+fn sender_of_pauses(network: &Network, port: PortIndex) -> [u8; 6] {
+    match network.owner(port) {
+        Node::Host(host) => Host(host.index() as u32).mac(),
+        Node::Switch(_) => SwitchPort(port.index() as u32).mac(),
     }
 }
 
@@ -205,10 +218,10 @@ impl<'a> Files<'a> {
         }
     }
 
-    fn add(&mut self, port: PortIndex, at: Time, hosts: [HostIndex; 2], frame: &Frame) {
+    fn add(&mut self, port: PortIndex, at: Time, hosts: &[HostIndex], frame: &Frame) {
         let (place, interface) = self.places[&port];
         let file = &mut self.all[place];
-        for host in hosts {
+        for &host in hosts {
             if file.hosts.insert(host) {
                 let name = self.network.node_name(Node::Host(host));
                 file.content.host(Host(host.index() as u32), name);

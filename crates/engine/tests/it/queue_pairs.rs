@@ -6,15 +6,16 @@ use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, HopTelemetry,
     Reaction, Window,
 };
-use incastle_engine::core::{HostIndex, Side};
+use incastle_engine::core::{HostIndex, PortIndex, Side};
 use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, QueuePairSettings, TransportSpec,
 };
 use incastle_engine::network::Network;
-use incastle_engine::probe::NoProbe;
+use incastle_engine::probe::{NoProbe, SentContent};
 use incastle_engine::{Simulation, Totals};
 use incastle_queueing::{PauseThreshold, Priority};
 use incastle_rdma::{Config, Verb};
+use incastle_recorder::{Measurements, Recorder};
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use crate::common::lossless::{DELAY, Lossless, RATE};
@@ -328,4 +329,65 @@ fn queue_pairs_and_tcp_share_a_nic() {
     assert_eq!(done.lock().expect("no test has panicked").len(), 1);
     // 733 packets of the message, 2055 segments.
     assert!(totals.data_packets >= 733 + 2_055);
+}
+
+/// The packets that a captured incast over a trunk with pauses has sent; the digest with and without captures.
+fn captured() -> (Simulation<Recorder>, [u64; 2]) {
+    let network = || {
+        let network = Lossless {
+            quanta: Some(500),
+            last_rate: Rate::from_bits_per_second(25_000_000_000),
+            ..Lossless::default()
+        };
+        network.behind_a_trunk().0
+    };
+    let writes = || {
+        let writes = (0..8).map(|from| Message {
+            telemetry: from == 0,
+            ..Message::new(from, 8, Verb::Write, 100_000)
+        });
+        boxed(writes.collect())
+    };
+    let (_, plain) = run(network(), writes());
+    let network = network();
+    let ports: Vec<PortIndex> = network.ports().collect();
+    let recorder = Recorder::new(Measurements::default(), ports.len(), network.host_count());
+    let mut simulation = Simulation::new(network, recorder);
+    simulation.capture(&ports);
+    for message in writes() {
+        simulation.add_application(message);
+    }
+    let end = Time::ZERO + Span::from_us(10_000);
+    simulation.run(end, u64::MAX).expect("time goes on");
+    let seen = simulation.digest();
+    (simulation, [plain, seen])
+}
+
+#[test]
+fn captured_ports_report_every_packet_and_pause() {
+    let (simulation, [plain, seen]) = captured();
+    assert_eq!(plain, seen, "captures change nothing");
+    let sent = &simulation.probe().sent;
+    assert_eq!(sent.len() as u64, simulation.totals().packet_hops);
+    let (mut passed, mut pauses) = ([0; 3], 0);
+    for one in sent {
+        match &one.packet.content {
+            SentContent::Rdma(packet, telemetry) => {
+                let of_first = one.packet.to.flow().index() == 0;
+                assert!(of_first || telemetry.is_empty());
+                if packet.is_data() && of_first {
+                    passed[telemetry.len()] += 1;
+                }
+                assert_eq!(one.packet.class, if packet.is_data() { 3 } else { 6 });
+            }
+            SentContent::Pause(frame) => {
+                pauses += 1;
+                assert_eq!(frame.priorities.bits(), 1 << 3);
+            }
+            other => panic!("nobody sends {other:?}"),
+        }
+    }
+    // 25 packets leave their host without telemetry, each switch with that of one port more.
+    assert_eq!(passed, [25; 3]);
+    assert!(pauses > 0);
 }
