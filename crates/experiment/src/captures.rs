@@ -4,7 +4,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use incastle_capture::{Envelope, Frame, Host, Pcapng, SwitchPort, TcpTerms, flow_ports};
+use incastle_capture::{
+    Envelope, Frame, Host, Pcapng, QueuePair, SwitchPort, TcpTerms, flow_ports,
+};
 use incastle_engine::core::{HostIndex, Node, PortIndex, Side};
 use incastle_engine::network::Network;
 use incastle_engine::probe::{SentContent, UdtControl};
@@ -101,6 +103,10 @@ enum Terms {
     Tcp(TcpTerms),
     Datagram,
     Udt(Dialect),
+    RoceV2 {
+        /// Whether packets have telemetry.
+        telemetry: bool,
+    },
 }
 
 impl Terms {
@@ -118,7 +124,9 @@ impl Terms {
             Kind::Datagram(_) => Self::Datagram,
             Kind::Udt(_) => Self::Udt(Dialect::Udt),
             Kind::Dcudp(_) => Self::Udt(Dialect::Dcudp),
-            Kind::Rdma(_) => unreachable!("a check refuses captures of queue pairs"),
+            Kind::Rdma(rdma) => Self::RoceV2 {
+                telemetry: rdma.telemetry,
+            },
         }
     }
 }
@@ -152,6 +160,14 @@ impl PacketFields {
                 let UdtControl { header, .. } = **control;
                 let packet = self.udt(Content::Control(header), *sent_at);
                 self.envelope.udt(&packet, control.body(), *dialect)
+            }
+            (SentContent::Rdma(packet, hops), Terms::RoceV2 { telemetry }) => {
+                let mut pairs = QueuePair::of_flow(self.flow);
+                if !self.from_near {
+                    pairs.reverse();
+                }
+                let hops = telemetry.then_some(&**hops);
+                self.envelope.rocev2(pairs, packet, hops)
             }
             (SentContent::Notification(feedback), _) => {
                 self.envelope.notification(self.flow, *feedback)

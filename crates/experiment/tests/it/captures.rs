@@ -1,4 +1,5 @@
 //! Captures: looking on changes nothing, every frame is there once, and the files follow from the scenario.
+//! tests/interop has tshark read the frames.
 
 use incastle_experiment::Output;
 
@@ -152,4 +153,87 @@ fn controls_of_today_are_captured_without_a_change() {
     let lost = plain.totals.lost_on_wire + plain.totals.corrupted;
     assert!(lost > 0);
     assert_eq!(frames.sum::<u64>(), plain.totals.packet_hops + lost);
+}
+
+/// RDMA over lossless Ethernet, with and without telemetry, and TCP.
+const LOSSLESS: &str = r#"
+[run]
+duration = "20 ms"
+[network]
+topology = "star"
+senders = 5
+rate = "10 Gbit/s"
+delay = "1 us"
+[switch]
+buffer = { shared = "1 MB" }
+[switch.queue]
+kind = "priorities"
+ecn.data = { priorities = [3], marking = "step", marking_threshold = "10 KB" }
+[switch.pfc]
+priorities = [3]
+xoff = "20 KB"
+xon = "10 KB"
+[transport]
+kind = "rdma"
+traffic_class = 3
+control_class = 6
+[flows.write]
+workload = "bulk"
+from = "sender:0..1"
+to = "receiver"
+size = "200 KB"
+[flows.read]
+workload = "bulk"
+from = "sender:2"
+to = "receiver"
+size = "200 KB"
+transport = { verb = "read" }
+[flows.hpcc]
+workload = "bulk"
+from = "sender:3"
+to = "receiver"
+size = "200 KB"
+transport = { congestion = "hpcc" }
+[flows.tcp]
+workload = "bulk"
+from = "sender:4"
+to = "receiver"
+size = "200 KB"
+transport = { kind = "tcp", traffic_class = 0 }
+"#;
+
+/// The numbers of pause frames, and of others.
+fn pauses(output: &Output) -> (u64, u64) {
+    let (mut pauses, mut others) = (0, 0);
+    for capture in &output.captures {
+        // EtherType and opcode of MAC control.
+        let count = capture.bytes.windows(4);
+        let count = count.filter(|bytes| *bytes == [0x88, 0x08, 0x01, 0x01]);
+        let count = count.count() as u64;
+        pauses += count;
+        others += blocks(&capture.bytes).1.len() as u64 - count;
+    }
+    (pauses, others)
+}
+
+#[test]
+fn queue_pairs_and_pauses_are_captured_without_a_change() {
+    for changes in [
+        vec![],
+        vec![
+            ("flows.tcp.transport.kind", "rdma"),
+            ("run.compat", "hpcc-ns3"),
+        ],
+    ] {
+        let plain = result(LOSSLESS, &changes);
+        let seen = result(
+            LOSSLESS,
+            &[&changes[..], &[("measure.pcap", "all")]].concat(),
+        );
+        assert_eq!(seen.digest, plain.digest);
+        assert!(without_events(&seen) == without_events(&plain));
+        let (pauses, others) = pauses(&seen);
+        assert_eq!(pauses + others, plain.totals.packet_hops);
+        assert!(pauses > 0 && pauses.is_multiple_of(2), "each pause ends");
+    }
 }

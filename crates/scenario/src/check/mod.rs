@@ -53,7 +53,6 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, Offere
         qcn::check(root, layout, cx);
         pfc::check(root, layout, cx);
         rdma::check_compat(root, layout, cx);
-        rdma::check_captures(root, cx);
         flows::check(root, layout, cx);
         failures::check(root, layout, cx);
         degraded::check(root, cx);

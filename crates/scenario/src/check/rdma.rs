@@ -8,7 +8,6 @@ use crate::check::lockstep::switch_at;
 use crate::check::plausible::rounded;
 use crate::language::flows::Workload;
 use crate::language::limits::Capacity;
-use crate::language::measure::Sampling;
 use crate::language::pfc::priority_set;
 use crate::language::rdma::{AckTimeout, Rdma};
 use crate::language::root::{Compat, Root};
@@ -143,18 +142,6 @@ fn warn_of_lossy_class(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Cont
     .help(format!(
         "protect the class: [switch.pfc] priorities = [{class}], with [switch.queue] kind = \"priorities\""
     ));
-}
-
-/// Captures of networks with queue pairs, which have no frames yet.
-pub(crate) fn check_captures(root: &Root, cx: &mut Context<'_>) {
-    let any = root
-        .flows
-        .iter()
-        .any(|(_, group)| group.transport.rdma().is_some());
-    if any && matches!(root.measure.pcap, Sampling::On(_)) {
-        cx.error_at("measure.pcap", "captures do not know queue pairs yet")
-            .help("leave measure.pcap out");
-    }
 }
 
 /// What the compatibility with HPCC's simulator needs.
