@@ -1,4 +1,4 @@
-"""tshark reads our captures of RoCEv2, telemetry and pauses; what it does not check is computed here."""
+"""tshark reads our captures of RoCEv2, telemetry and pauses, and the CRC is computed here."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ LOSSLESS = """
 buffer = { shared = "1 MB" }
 [switch.queue]
 kind = "priorities"
-ecn.data = { priorities = [3], marking = "step", marking_threshold = "10 KB" }
+marks.data = { priorities = [3], marking = "step", marking_threshold = "10 KB" }
 [switch.pfc]
 priorities = [3]
 xoff = "20 KB"
@@ -156,12 +156,13 @@ def read(file: Path) -> Iterator[Packet]:
         assert row[:2] == ["", ""], "nothing is malformed, no expert has a remark"
         if row[9]:
             assert row[2] == GOOD
-            interface, epoch, length, *rest = row[3:]
-            priority, ecn, port, opcode, padding, to, asks, psn = rest[:8]
+            interface, epoch, *texts = row[3:]
+            length, priority, ecn, port, opcode, padding, to = (int(text, 0) for text in texts[:7])
+            asks, psn, *extended = texts[7:]
+            message, syndrome, msn = map(number, extended)
             yield Packet(
-                *(interface, nanoseconds(epoch), int(length), int(priority), int(ecn, 0)),
-                *(int(port), int(opcode), int(padding), int(to, 0), asks in {"1", "True"}),
-                *(int(psn), *map(number, rest[8:])),
+                *(interface, nanoseconds(epoch), length, priority, ecn, port, opcode, padding, to),
+                *(asks in {"1", "True"}, int(psn), message, syndrome, msn),
             )
 
 
@@ -191,6 +192,14 @@ def queue_pairs(result: ic.Result) -> dict[str, tuple[int, int]]:
     """Return those of each flow, at its sender and at its receiver, by its group."""
     groups = result.flows["group"]
     return {group: (2 * flow + 2, 2 * flow + 3) for flow, group in enumerate(groups)}
+
+
+def of_group(result: ic.Result, group: str) -> dict[str, int]:
+    """Return the row of a group's only flow in the table of queue pairs."""
+    flow = result.flows["group"].to_list().index(group)
+    pairs = result.table("queue_pairs")
+    row: dict[str, int] = pairs.row(by_predicate=pl.col("flow") == flow, named=True)
+    return row
 
 
 def frames(content: bytes) -> Iterator[bytes]:
@@ -273,6 +282,7 @@ def test_each_packet_is_acknowledged(
     # The message is complete with its last packet.
     assert [one.msn for one in acks] == [0] * (len(acks) - 1) + [1]
     assert {(one.interface, one.priority) for one in acks} == {("receiver->switch", 6)}
+    assert len(acks) == of_group(lossless, group)["acks_sent"]
 
 
 @pytest.mark.parametrize("group", ["write", "send", "read", "hpcc"])
@@ -287,7 +297,7 @@ def test_marks_cause_notifications(
         if not expected or ns >= expected[-1] + 50_000:
             expected.append(ns)
     cnps = [one for one in at_receiver if one.to == sender and one.opcode == CNP]
-    assert len(cnps) == len(expected) > 0
+    assert len(cnps) == len(expected) == of_group(lossless, group)["cnps_sent"] > 0
     for cnp, ns in zip(cnps, expected, strict=True):
         # Behind at most one other packet of its host.
         wait = cnp.ns - ns - DELAY_NS
@@ -299,7 +309,7 @@ def test_pauses_stop_the_sender(lossless: ic.Result, files: dict[str, Path]) -> 
     ports = lossless.links["port"].to_list()
     times = [f"macc.cbfc.pause_time.c{priority}" for priority in range(8)]
     fields = ["frame.time_epoch", "eth.src", "eth.dst", "frame.len", "macc.cbfc.enbv", *times]
-    paused = 0
+    counted = lossless.pauses.filter(pl.col("priority") == 3)
     for sender in range(3):
         file = files[f"sender-{sender}-switch"]
         rows = tshark(file, fields, "-Y", "macc.opcode == 0x0101")
@@ -317,10 +327,14 @@ def test_pauses_stop_the_sender(lossless: ic.Result, files: dict[str, Path]) -> 
             for one in read(file)
             if one.interface.startswith("sender")
         ]
+        paused = 0
         for begin, end in zip(ends[::2], ends[1::2], strict=True):
-            paused += 1
+            paused += end - begin
             assert not [ns for ns in begun if begin + 1 < ns < end - 1]
-    assert paused > 0
+        row = counted.row(by_predicate=pl.col("port") == f"sender:{sender}->switch", named=True)
+        assert (row["pause_frames"], row["resume_frames"]) == (len(rows) / 2, len(rows) / 2)
+        assert row["pauses"] > 0
+        assert paused == pytest.approx(row["paused_s"] * 1e9, abs=len(rows))
 
 
 def masked(packet: bytes) -> bytes:
@@ -350,10 +364,10 @@ def telemetry(frame: bytes) -> bytes:
 
 def test_telemetry(lossless: ic.Result, at_receiver: list[Packet]) -> None:
     sender, receiver = queue_pairs(lossless)["hpcc"]
-    of_roce = [one for one in frames(lossless.captures["switch-receiver"])]
+    bytes_at_receiver = frames(lossless.captures["switch-receiver"])
     by_psn: dict[str, dict[int, bytes]] = defaultdict(dict)
     last = 0
-    for one, frame in zip(at_receiver, of_roce, strict=True):
+    for one, frame in zip(at_receiver, bytes_at_receiver, strict=True):
         if one.to not in {sender, receiver} or one.opcode == CNP:
             continue
         by_psn[one.interface][one.psn] = telemetry(frame)
@@ -380,7 +394,7 @@ def test_naks(tmp_path: Path) -> None:
     packets = list(read(files["switch-receiver"]))
     lossy = result.flows.filter(pl.col("drops") > 0)
     assert len(lossy) > 0
-    for flow, drops in lossy.select("flow", "drops").iter_rows():
+    for flow, repeated in lossy.select("flow", "retransmissions").iter_rows():
         sender, receiver = 2 * flow + 2, 2 * flow + 3
         # 200,000 bytes are 196 packets, each accepted once, in order.
         expected, naks = 0, []
@@ -390,8 +404,10 @@ def test_naks(tmp_path: Path) -> None:
             elif one.to == sender and one.syndrome == SEQUENCE_ERROR:
                 naks.append(one)
                 assert (one.opcode, one.psn, one.msn) == (ACK, expected, 0)
-        assert (expected, len(naks) > 0) == (196, True)
+        counted = result.table("queue_pairs").filter(pl.col("flow") == flow)["naks_sent"].item()
+        assert expected == 196
+        assert len(naks) == counted > 0
         sent = [one for one in read(files[f"sender-{flow}-switch"]) if one.to == receiver]
-        assert len(sent) - len({one.psn for one in sent}) >= drops
+        assert len(sent) - len({one.psn for one in sent}) == repeated > 0
         for nak in naks:
             assert nak.psn in [one.psn for one in sent if one.ns > nak.ns], "go-back-N"

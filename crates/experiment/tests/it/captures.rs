@@ -168,7 +168,7 @@ delay = "1 us"
 buffer = { shared = "1 MB" }
 [switch.queue]
 kind = "priorities"
-ecn.data = { priorities = [3], marking = "step", marking_threshold = "10 KB" }
+marks.data = { priorities = [3], marking = "step", marking_threshold = "10 KB" }
 [switch.pfc]
 priorities = [3]
 xoff = "20 KB"
