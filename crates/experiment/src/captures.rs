@@ -34,7 +34,7 @@ pub(crate) fn captured_ports(capture: &Capture, network: &Network) -> Vec<PortIn
 }
 
 /// The files of a run, from the packets that captured ports sent.
-pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capture> {
+pub(crate) fn captures(record: &Record<'_>, mut sent: Vec<Sent>) -> Vec<output::Capture> {
     let Sampling::On(capture) = &record.measure().pcap else {
         return Vec::new();
     };
@@ -43,10 +43,9 @@ pub(crate) fn captures(record: &Record<'_>, sent: Vec<Sent>) -> Vec<output::Capt
     let terms: Vec<Terms> = groups
         .map(|(_, group)| Terms::of(&group.transport))
         .collect();
-    assert!(
-        sent.is_sorted_by_key(|sent| sent.at),
-        "packets are in order of time"
-    );
+    // In the order of ns-3 NICs report packets before they have left.
+    sent.retain(|sent| sent.at <= record.now);
+    sent.sort_by_key(|sent| sent.at);
     let mut files = Files::new(capture, network);
     for Sent { at, port, packet } in sent {
         if let SentContent::Pause(pause) = packet.content {

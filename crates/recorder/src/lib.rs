@@ -132,7 +132,7 @@ pub struct Recorder {
     pub record: EventRecord,
     /// In order of their ends, where they are measured.
     pub silences: Vec<Silence>,
-    /// In order of time, of captured ports.
+    /// Of captured ports, in the order of their reports.
     pub sent: Vec<Sent>,
     /// By host, where silences are measured: the last arrival.
     last_arrival: Vec<Time>,

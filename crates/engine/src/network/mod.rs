@@ -205,11 +205,15 @@ impl Network {
         shared.or_else(|| by_priority.map(|pausing| pausing.lossless.memory().max_stored()))
     }
 
-    /// Captures the packets that a port sends; it has departure events from now on.
+    /// Captures the packets that a port sends; it has departure events from now on. Where events have turns, those of a
+    /// NIC would change the turns of others: it reports a packet at its begin.
     pub(crate) fn capture(&mut self, port: PortIndex) {
         self.captured.resize(self.ports.len(), false);
         self.captured[port.index()] = true;
-        self.ports[port.index()].schedule();
+        let of_port = &mut self.ports[port.index()];
+        if !(self.turns.are_taken() && of_port.is_unwatched()) {
+            of_port.schedule();
+        }
     }
 
     /// Clears the cached next hops: routes have changed.
@@ -375,9 +379,14 @@ impl Network {
         let at = host.port;
         let port = &mut self.ports[at.index()];
         if port.is_unwatched() {
-            let late = self
-                .turns
-                .late(|| port.would_arrive(offer.ready, packet.size));
+            let late = self.turns.late(|| {
+                let arrives = port.would_arrive(offer.ready, packet.size);
+                if self.captured.get(at.index()) == Some(&true) {
+                    let departs = arrives - port.delay();
+                    probe.sent(at, departs, packet.sent(&self.extras));
+                }
+                arrives
+            });
             if let Some(arrival) = port.send_late(offer, late, &mut self.pool) {
                 events.push(Event::new(arrival, Kind::Arrival, at.0));
             }

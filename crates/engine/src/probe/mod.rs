@@ -69,8 +69,8 @@ pub trait Probe: PrefetchHints {
     /// for).
     fn traced(&mut self, _endpoint: EndpointIndex, _at: Time, _event: &TraceEvent<'_>) {}
 
-    /// The last bit of a packet has left a captured port ([`Simulation::capture`](crate::Simulation::capture)).
-    /// Calls come in order of time.
+    /// The last bit of a packet leaves a captured port ([`Simulation::capture`](crate::Simulation::capture)). Calls come
+    /// in order of time; in the order of ns-3 a NIC reports it before.
     fn sent(&mut self, _port: PortIndex, _at: Time, _packet: SentPacket) {}
 
     /// The measured interval begins or ends: every port has reported its changes until `at`.
