@@ -177,6 +177,7 @@ xon = "10 KB"
 kind = "rdma"
 traffic_class = 3
 control_class = 6
+mtu = "1024 B"
 [flows.write]
 workload = "bulk"
 from = "sender:0..1"
