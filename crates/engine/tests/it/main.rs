@@ -23,6 +23,7 @@ mod pause_tables;
 mod qcn;
 mod queue_pairs;
 mod queues;
+mod random_fabrics;
 mod random_networks;
 mod rate_changes;
 mod recording;

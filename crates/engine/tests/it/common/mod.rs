@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test file uses its part")]
 
 mod degraded;
+pub(crate) mod fabrics;
 pub(crate) mod lossless;
 pub(crate) mod sawtooth;
 pub(crate) mod shapes;
