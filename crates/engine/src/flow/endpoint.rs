@@ -130,6 +130,10 @@ impl Endpoint {
 
     /// Whether the peer may have the acknowledgement of all expected bytes: a packet has left since they arrived.
     pub(crate) fn may_have_acknowledged(&self) -> bool {
+        if self.expect == u64::MAX && self.transport.is_read() {
+            // The responder of a READ does not learn when the data have arrived.
+            return self.packets_sent > 0;
+        }
         let left = self.packets_sent - u64::from(self.staged.is_some());
         self.expect != u64::MAX && self.expect >= REACHED && self.expect - REACHED < left
     }

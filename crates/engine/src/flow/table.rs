@@ -317,10 +317,12 @@ impl Flows {
         }
     }
 
-    /// The endpoint that posts the data of this one: its peer, where those are read by RDMA.
-    pub(crate) fn poster(&mut self, index: EndpointIndex) -> EndpointIndex {
-        let reads = |endpoint: &mut Endpoint| endpoint.transport.is_read();
-        if self.get(index).is_some_and(reads) {
+    /// The endpoint that posts the data of this one: its peer, where those are read by RDMA. One of them may be in another
+    /// partition.
+    pub(crate) fn poster(&self, index: EndpointIndex) -> EndpointIndex {
+        let mut both = [index, index.peer()].into_iter();
+        let reads = |endpoint: &Endpoint| endpoint.transport.is_read();
+        if both.any(|index| self.peek(index).is_some_and(reads)) {
             index.peer()
         } else {
             index

@@ -21,8 +21,7 @@ use crate::network::{
 pub struct SwitchConfig {
     /// A memory shared by all ports.
     pub memory: Option<SharedBuffer>,
-    /// Priorities with their memory, at a switch whose ports all have [`LinkConfig::priorities`]. The network is not divided
-    /// into partitions then.
+    /// Priorities with their memory, at a switch whose ports all have [`LinkConfig::priorities`].
     pub lossless: Option<LosslessConfig>,
 }
 

@@ -21,6 +21,12 @@ pub struct EgressQueue {
 }
 
 impl Network {
+    /// The reason why the network cannot be simulated in partitions, if there is one.
+    pub fn alone_because(&self) -> Option<&'static str> {
+        let recorder = self.recorder.as_ref();
+        recorder.map(|_| "recorded pauses, whose roots may be anywhere")
+    }
+
     /// The recorded pauses, by their beginning.
     pub fn recorded_pauses(&self) -> &[PauseRecord<EgressQueue>] {
         let recorder = self.recorder.as_ref();

@@ -2,7 +2,7 @@
 
 use incastle_units::Time;
 
-use crate::core::{Digest, FlowIndex, Node, PortIndex};
+use crate::core::{Digest, FlowIndex, HostIndex, Node, PortIndex};
 use crate::flow::FlowRecord;
 use crate::network::{Network, PortCounters};
 use crate::probe::Probe;
@@ -133,7 +133,12 @@ impl Network {
         for (port, from) in other.ports.into_iter().zip(&self.owners) {
             if has(*from) {
                 let own = &mut self.ports[port.index.index()];
-                (own.gate, own.sampler) = (port.gate, port.sampler);
+                own.take_counters(port);
+            }
+        }
+        for (index, host) in other.hosts.into_iter().enumerate() {
+            if has(Node::Host(HostIndex::from_index(index))) {
+                self.hosts[index].queue_pairs = host.queue_pairs;
             }
         }
         for (port, wire) in other.wires {

@@ -17,10 +17,10 @@ impl<P: Probe> Simulation<P> {
             "a new simulation becomes one of the partitions"
         );
         let fabric = &mut self.stack.fabric;
-        let mut switches = fabric.network.switches.iter();
-        assert!(
-            switches.all(|switch| switch.lossless.is_none()),
-            "switches with priorities are simulated in one partition"
+        assert_eq!(
+            fabric.network.alone_because(),
+            None,
+            "the network is simulated in one partition"
         );
         for port in fabric.network.ports() {
             let from = partitioning.of(fabric.network.owner(port));

@@ -404,7 +404,7 @@ fn simulation(net: &Net, transfers: &[Transfer]) -> Simulation<NoProbe> {
 }
 
 /// Runs the partitions one after the other, each for its next budget of events.
-fn drive(parts: &mut [Simulation<NoProbe>], until: Time, budgets: &[u64]) {
+pub(crate) fn drive(parts: &mut [Simulation<NoProbe>], until: Time, budgets: &[u64]) {
     let count = parts.len();
     let outboxes: Vec<RefCell<Messages>> = (0..count * count).map(|_| RefCell::default()).collect();
     let mut budgets = budgets.iter().copied().cycle();
@@ -429,7 +429,7 @@ fn drive(parts: &mut [Simulation<NoProbe>], until: Time, budgets: &[u64]) {
     }
 }
 
-fn parts(
+pub(crate) fn parts(
     partition: &Arc<Partitioning>,
     make: impl Fn() -> Simulation<NoProbe>,
 ) -> Vec<Simulation<NoProbe>> {
@@ -443,7 +443,7 @@ fn parts(
 }
 
 /// All that tables are made of.
-fn results(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
+pub(crate) fn results(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     let whole = AllPartitions::new(&parts);
     let digest = whole.digest();
     let totals = whole.totals();
@@ -467,14 +467,15 @@ fn results(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     (
         digest,
         format!(
-            "{totals:?} {} {ports:?} {stored:?} {flows:?}",
-            now[0].as_ps()
+            "{totals:?} {} {ports:?} {stored:?} {flows:?} {:?}",
+            now[0].as_ps(),
+            network.pause_table(now[0])
         ),
     )
 }
 
-fn alone(mut simulation: Simulation<NoProbe>) -> (u64, String) {
-    simulation.run(END, u64::MAX).expect("no loop");
+pub(crate) fn alone(mut simulation: Simulation<NoProbe>, end: Time) -> (u64, String) {
+    simulation.run(end, u64::MAX).expect("no loop");
     results(vec![simulation])
 }
 
@@ -498,7 +499,7 @@ proptest! {
         // In two stages, as between the beginning and the end of what is measured.
         drive(&mut parts, Time::ZERO + us(7_000), &budgets);
         drive(&mut parts, END, &budgets);
-        prop_assert_eq!(results(parts), alone(make()));
+        prop_assert_eq!(results(parts), alone(make(), END));
     }
 }
 

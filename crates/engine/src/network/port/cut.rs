@@ -73,6 +73,12 @@ impl Port {
         self.cached_next_hop = PortIndex::NONE;
     }
 
+    /// After a run: takes over the counters of the same port in the partition that it belongs to.
+    pub(crate) fn take_counters(&mut self, other: Self) {
+        (self.gate, self.sampler) = (other.gate, other.sampler);
+        self.scheduled = other.scheduled;
+    }
+
     /// The packets in a queue with departure events; those of other queues are on the link already.
     pub(crate) fn stored(&self) -> impl Iterator<Item = &Packet> {
         self.scheduled.iter().flat_map(|queue| queue.stored())

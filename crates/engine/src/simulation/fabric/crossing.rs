@@ -70,13 +70,15 @@ impl<P: Probe> Fabric<P> {
         let slot = network.pool.put(*packet);
         let offer = Offer::at(now, slot);
         let Offered { verdict, mut wakes } = network.take_in(at, offer, &mut self.probe);
+        // The arrival is an event of the other partition.
+        wakes.arrival = None;
+        let events = &mut self.clock.events;
+        enter(events, at, wakes);
+        network.send_pauses(at, now, events, &mut self.probe);
         if matches!(verdict, Verdict::Drop(_)) {
             network.discard(slot);
             return verdict;
         }
-        // The arrival is an event of the other partition.
-        wakes.arrival = None;
-        enter(&mut self.clock.events, at, wakes);
         let port = &self.network.ports[at.index()];
         if port.is_fast() {
             let slot = port.last();
@@ -106,7 +108,7 @@ impl<P: Probe> Fabric<P> {
     }
 
     /// Removes from a link into another partition the packets that have arrived there.
-    fn remove_arrived(&mut self, at: PortIndex) {
+    pub(super) fn remove_arrived(&mut self, at: PortIndex) {
         let now = self.clock.now();
         let network = &mut self.network;
         let port = &mut network.ports[at.index()];

@@ -119,6 +119,8 @@ impl<P: Probe> Fabric<P> {
         if self.network.ports[at.index()].is_cut() {
             self.post(at, slot, arrives);
             wakes.arrival = None;
+            // A port may send nothing but pause frames, which are not offered to it.
+            self.remove_arrived(at);
         } else if overtaken.is_some() {
             update_arrival(&mut self.clock.events, at, overtaken, None);
         }

@@ -38,12 +38,25 @@ impl<P: Probe> HostStack<P> {
                 let port = &network.ports[event.source() as usize];
                 match port.to {
                     Node::Switch(_) => return false,
-                    Node::Host(_) => network.pool.at(port.first()).packet.to,
+                    Node::Host(_) => {
+                        let packet = &network.pool.at(port.first()).packet;
+                        if packet.is_pause() {
+                            return false;
+                        }
+                        packet.to
+                    }
                 }
             }
             Kind::Timer | Kind::Batch => EndpointIndex(event.source()),
             Kind::Dequeue => {
                 let host = &network.hosts[event.source() as usize];
+                if host.is_closed() {
+                    // A closed NIC takes the packet of any.
+                    let waiting: Vec<EndpointIndex> = host.waiting().iter().copied().collect();
+                    return waiting
+                        .into_iter()
+                        .any(|index| self.may_concern(index, event.at));
+                }
                 let Some(first) = host.waiting().front() else {
                     return false;
                 };
@@ -51,9 +64,12 @@ impl<P: Probe> HostStack<P> {
             }
             Kind::Departure | Kind::Control | Kind::Application | Kind::Probe => return false,
         };
+        self.may_concern(index, event.at)
+    }
+
+    fn may_concern(&mut self, index: EndpointIndex, at: Time) -> bool {
         let endpoint = self.flows.peek(index);
-        endpoint.is_some_and(Endpoint::may_have_acknowledged)
-            && self.may_be_released(index, event.at)
+        endpoint.is_some_and(Endpoint::may_have_acknowledged) && self.may_be_released(index, at)
     }
 
     /// Whether an endpoint that may have acknowledged everything may have been released elsewhere before an instant.

@@ -262,6 +262,8 @@ pub(crate) struct Flow {
     pub(crate) bytes: u64,
     pub(crate) class: u8,
     pub(crate) start: Time,
+    /// Whether its endpoints are freed when everything is acknowledged.
+    pub(crate) releases: bool,
     opened: bool,
 }
 
@@ -291,6 +293,7 @@ pub(crate) fn flows() -> impl Strategy<Value = Vec<Flow>> {
         bytes,
         class,
         start: Time::ZERO + Span::from_us(start),
+        releases: bytes % 3 > 0,
         opened: false,
     });
     prop::collection::vec(flow, 1..16)
@@ -308,6 +311,15 @@ impl Flow {
     /// Whether a lossless network delivers all its packets.
     pub(crate) fn is_lossless(&self) -> bool {
         Priority::new(self.class).is_some_and(|priority| LOSSLESS.contains(priority))
+    }
+
+    /// The side of its data.
+    fn sender(&self) -> Side {
+        if self.kind == Kind::Rdma(Verb::Read) {
+            Side::Responder
+        } else {
+            Side::Initiator
+        }
     }
 
     fn transport(&self) -> TransportSpec {
@@ -334,7 +346,14 @@ impl Flow {
 }
 
 impl Application for Flow {
-    fn handle(&mut self, _: Time, _: Notice, _: &mut Actions) {}
+    fn handle(&mut self, _: Time, notice: Notice, actions: &mut Actions) {
+        if let Notice::Finished(end) = notice
+            && self.releases
+            && end.side() == self.sender()
+        {
+            actions.release(end.flow());
+        }
+    }
 
     fn handle_timeout(&mut self, _: Time, actions: &mut Actions) {
         self.opened = true;
@@ -349,12 +368,9 @@ impl Application for Flow {
             watched: false,
             recorded: false,
         });
-        let sender = if self.kind == Kind::Rdma(Verb::Read) {
-            Side::Responder
-        } else {
-            Side::Initiator
-        };
+        let sender = self.sender();
         if self.kind != Kind::Datagrams {
+            actions.expect(flow.endpoint(sender.peer()), self.bytes);
             return actions.write(flow.endpoint(sender), self.bytes);
         }
         for _ in 0..=self.bytes / 1_472 {

@@ -1,0 +1,46 @@
+//! Networks with priorities, PFC, queue pairs and TCP in partitions give the results of one simulation, to the last bit.
+
+use std::sync::Arc;
+
+use crate::common::fabrics::{Fabric, Flow, fabrics, flows};
+use crate::parallel::{alone, drive, parts, results};
+use incastle_cases::cases;
+use incastle_engine::Simulation;
+use incastle_engine::parallel::Partitioning;
+use incastle_engine::probe::NoProbe;
+use incastle_units::{Span, Time};
+use proptest::prelude::*;
+
+const END: Time = Time::from_ps(700_000_000);
+
+fn simulation(fabric: &Fabric, flows: &[Flow]) -> Simulation<NoProbe> {
+    let network = fabric.build();
+    let hosts = network.host_count();
+    let mut simulation = Simulation::new(network, NoProbe);
+    for flow in flows {
+        simulation.add_application(Box::new(flow.clone().among(hosts)));
+    }
+    simulation
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(1_000)))]
+
+    #[test]
+    fn parts_give_what_the_whole_gives(
+        fabric in fabrics(30..120),
+        flows in flows(),
+        count in 2..4_usize,
+        budgets in prop::collection::vec(prop_oneof![Just(u64::MAX), 1..8_u64, 1..200_u64], 1..6),
+    ) {
+        let make = || simulation(&fabric, &flows);
+        // All hosts may be at one switch.
+        if let Ok(partition) = Partitioning::new(make().network(), count) {
+            let partition = Arc::new(partition);
+            let mut parts = parts(&partition, make);
+            drive(&mut parts, Time::ZERO + Span::from_us(90), &budgets);
+            drive(&mut parts, END, &budgets);
+            prop_assert_eq!(results(parts), alone(make(), END));
+        }
+    }
+}
