@@ -34,6 +34,7 @@ DOCUMENTS = [
     "docs/figures.md",
     "docs/explain.md",
     "docs/captures.md",
+    "docs/rdma.md",
     "docs/coming-from-ns-3.md",
     "docs/own-controller.md",
     "docs/estimate.md",

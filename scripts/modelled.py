@@ -147,10 +147,11 @@ def tables(table: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def named(test: str) -> str:
-    """Write a file of tests in short: its crate or folder, and its name."""
+    """Write a file of tests in short: its crate or folder, and its name or its module's."""
     parts = Path(test).with_suffix("").parts
     where = {"python": "Python"}.get(parts[1], parts[1])
-    return f"{where}: {parts[-1]}"
+    name = parts[-2] if parts[-1] == "mod" else parts[-1]
+    return f"{where}: {name}"
 
 
 def row(kind: str, name: str, about: str) -> str:
