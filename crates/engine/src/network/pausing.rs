@@ -132,16 +132,16 @@ impl Network {
         departure: &mut Option<Time>,
     ) {
         let port = &mut self.ports[at.index()];
-        let Some(begun) = port.begin_by_priority(now, &mut self.extras) else {
+        let Some(packet) = port.begin_by_priority(now, &mut self.extras) else {
             return;
         };
         let departs = departure.as_mut().expect("a packet being sent departs");
         port.set_arrival(*departs, &mut self.turns);
         *departs = self.turns.next(*departs);
-        if begun.packet.is_pause() {
+        if packet.is_pause() {
             return;
         }
-        let passage = self.passage(at, &begun.packet);
+        let passage = self.passage(at, &packet);
         if let Some(pausing) = &mut self.switches[switch.index()].lossless {
             pausing.lossless.begin(now, &passage);
         }

@@ -13,7 +13,7 @@ use incastle_engine::flow::{
 use incastle_engine::network::Network;
 use incastle_engine::probe::{NoProbe, SentContent};
 use incastle_engine::{Simulation, Totals};
-use incastle_queueing::{PauseThreshold, Priority};
+use incastle_queueing::{LinearMarkerConfig, PauseThreshold, Priority};
 use incastle_rdma::{Config, Verb};
 use incastle_recorder::{Measurements, Recorder};
 use incastle_units::{Bytes, Rate, Span, Time};
@@ -285,6 +285,30 @@ fn pauses_spread_over_switches_and_do_not_expire() {
     assert_eq!((pauses.expired, pauses.pauses), (0, pauses.resume_frames));
     // Eight megabytes at 25 Gbit/s take 2.56 ms and a little for headers; the trunk could send them in a quarter.
     assert!(pauses.paused_for > Span::from_us(1_500), "{pauses:?}");
+}
+
+/// Marks are counted when their packets leave, also of those that began after a pause.
+#[test]
+fn every_mark_at_dequeue_is_one_ports_at_any_time() {
+    let network = Lossless {
+        last_rate: Rate::from_bits_per_second(25_000_000_000),
+        marker: Some(LinearMarkerConfig::step(Bytes::ZERO)),
+        ..Lossless::default()
+    };
+    let (network, trunk) = network.behind_a_trunk();
+    let writes = (0..8).map(|from| Message::new(from, 8, Verb::Write, 200_000));
+    let mut simulation = Simulation::new(network, NoProbe);
+    for message in boxed(writes.collect()) {
+        simulation.add_application(message);
+    }
+    for step in 1..=1_000 {
+        let until = Time::ZERO + Span::from_ns(1_000) * step;
+        simulation.run(until, u64::MAX).expect("time goes on");
+        let network = simulation.network();
+        let of_ports = network.ports().map(|port| network.counters(port).marked);
+        assert_eq!(of_ports.sum::<u64>(), simulation.totals().marks);
+    }
+    assert!(simulation.network().counters(trunk).marked > 100);
 }
 
 #[test]

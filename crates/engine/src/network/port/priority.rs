@@ -4,10 +4,12 @@
 //! their sending begins. The priority of a packet is its traffic class. Source of the telemetry: HPCC (SIGCOMM 2019),
 //! section 3.1. Leaves out: the accounting of memory.
 
+use std::collections::VecDeque;
+
 use incastle_congestion::HopTelemetry;
 use incastle_queueing::{
-    Began, DropCause, GuardedReceiver, MarkAt, PauseEffect, PauseFrame, Priority, PriorityEcn,
-    PriorityEcnConfig, PriorityQueue, SchedulerConfig, Verdict, WatchdogConfig,
+    Began, DropCause, GuardedReceiver, JudgedLate, MarkAt, PauseEffect, PauseFrame, Priority,
+    PriorityEcn, PriorityEcnConfig, PriorityQueue, SchedulerConfig, Verdict, WatchdogConfig,
 };
 use incastle_units::{Bytes, Ecn, Serializer, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -47,6 +49,8 @@ pub(super) struct PriorityLanes {
     sent: Bytes,
     /// The arrival of the packet being sent, where that has a turn.
     arrives: Option<Time>,
+    /// Packets that were marked when their sending began, and are not counted yet.
+    judged: VecDeque<JudgedLate<Packet>>,
     /// Whether pause frames go before all priorities. HPCC's simulator has them in queue 0, behind ACKs.
     frames_first: bool,
     receiver: GuardedReceiver,
@@ -66,6 +70,7 @@ impl PriorityLanes {
             rng,
             sent: Bytes::ZERO,
             arrives: None,
+            judged: VecDeque::new(),
             frames_first: config.scheduler != SchedulerConfig::RoundRobin,
             receiver,
             expiry: None,
@@ -149,13 +154,13 @@ impl PriorityLanes {
         self.receiver.count_dropped(packet.priority());
     }
 
-    /// The packet whose sending has begun, with the verdict of the markers; telemetry is stamped on it.
+    /// The packet whose sending has begun, judged by the markers; telemetry is stamped on it.
     pub(super) fn begin(
         &mut self,
         now: Time,
         line: &Serializer,
         extras: &mut Extras,
-    ) -> Option<Begun> {
+    ) -> Option<Packet> {
         let Began {
             priority,
             size,
@@ -183,7 +188,15 @@ impl PriorityLanes {
             self.queue.mark_sending();
         }
         let packet = *self.queue.sending().expect("it is being sent");
-        Some(Begun { packet, verdict })
+        if verdict != Verdict::Admit {
+            self.judged.push_back(JudgedLate { verdict, packet });
+        }
+        Some(packet)
+    }
+
+    /// Takes the next packet that was marked when its sending began.
+    pub(super) fn take_judged(&mut self) -> Option<JudgedLate<Packet>> {
+        self.judged.pop_front()
     }
 
     pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
@@ -197,13 +210,6 @@ impl PriorityLanes {
     pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
         self.queue.stored()
     }
-}
-
-/// A packet whose sending has begun.
-pub(crate) struct Begun {
-    pub(crate) packet: Packet,
-    /// Whether it was marked then.
-    pub(crate) verdict: Verdict,
 }
 
 impl Port {
@@ -244,10 +250,8 @@ impl Port {
     }
 
     /// The packet whose sending has begun since the last call, if one has.
-    pub(crate) fn begin_by_priority(&mut self, now: Time, extras: &mut Extras) -> Option<Begun> {
-        let begun = lanes(&mut self.scheduled).begin(now, &self.line, extras)?;
-        self.gate.judge_late(now, begun.verdict, &begun.packet);
-        Some(begun)
+    pub(crate) fn begin_by_priority(&mut self, now: Time, extras: &mut Extras) -> Option<Packet> {
+        lanes(&mut self.scheduled).begin(now, &self.line, extras)
     }
 
     /// Decides the arrival of the packet being sent, which departs at that instant.

@@ -87,8 +87,9 @@ impl ScheduledQueue {
     /// Takes the next packet that was judged when it was taken out of its queue.
     pub(super) fn take_judged(&mut self) -> Option<JudgedLate<Packet>> {
         match self {
-            Self::General(_) | Self::Fair(_) | Self::Priority(_) => None,
+            Self::General(_) | Self::Fair(_) => None,
             Self::Dual(queue) => queue.take_judged(),
+            Self::Priority(lanes) => lanes.take_judged(),
         }
     }
 

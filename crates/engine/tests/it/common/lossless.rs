@@ -5,8 +5,9 @@ use incastle_engine::network::{
     HostConfig, LinkConfig, Network, NetworkBuilder, PriorityConfig, SwitchConfig,
 };
 use incastle_queueing::{
-    AccountingOptions, IngressPortConfig, LosslessConfig, PauseMode, PauseSenderConfig,
-    PauseThreshold, PortBuffer, PriorityMemoryConfig, PrioritySet, ReleaseAt,
+    AccountingOptions, IngressPortConfig, LinearMarkerConfig, LosslessConfig, PauseMode,
+    PauseSenderConfig, PauseThreshold, PortBuffer, PriorityEcnConfig, PriorityMemoryConfig,
+    PrioritySet, ReleaseAt,
 };
 use incastle_units::{Bytes, Rate, Span};
 
@@ -30,6 +31,8 @@ pub(crate) struct Lossless {
     pub(crate) host: HostConfig,
     /// The capacity of NICs.
     pub(crate) nic: PortBuffer,
+    /// Marks at dequeue.
+    pub(crate) marker: Option<LinearMarkerConfig>,
 }
 
 impl Default for Lossless {
@@ -48,6 +51,7 @@ impl Default for Lossless {
             quanta: Some(u16::MAX),
             host: HostConfig::default(),
             nic: PortBuffer::Unlimited,
+            marker: None,
         }
     }
 }
@@ -92,7 +96,15 @@ impl Lossless {
             buffer: self.nic,
             ..LinkConfig::unlimited(rate, DELAY)
         };
-        (nic, port_of_switch(rate))
+        (nic, self.port(rate))
+    }
+
+    fn port(self, rate: Rate) -> LinkConfig {
+        let mut port = port_of_switch(rate);
+        if let (Some(config), Some(marker)) = (&mut port.priorities, self.marker) {
+            config.ecn = PriorityEcnConfig::hpcc_ns3(marker);
+        }
+        port
     }
 
     pub(crate) fn build(self) -> Network {
@@ -121,7 +133,7 @@ impl Lossless {
         change(&mut builder);
         let first = Node::Switch(builder.switch("first", self.switch(self.senders + 1)));
         let second = Node::Switch(builder.switch("second", self.switch(2)));
-        builder.link(first, second, port_of_switch(RATE), port_of_switch(RATE));
+        builder.link(first, second, self.port(RATE), self.port(RATE));
         for host in 0..=self.senders {
             let name = format!("host:{host}");
             let node = Node::Host(builder.host(name, self.host));
