@@ -2,8 +2,8 @@
 //! utilisation of the busiest hop at eta, from telemetry that each acknowledgement brings back.
 //!
 //! Algorithm 1 of the paper in rates, as in HPCC-ns3 (`HandleAckHp` of `rdma-hw.cc`, kwzhao's branch m3,
-//! fc53eaae): the window is the rate times the base round-trip time. Leaves out: the feedback sampled by queues
-//! (SAMPLE_FEEDBACK), HPCC-PINT; any reaction to marks, losses and timeouts. HPCC-ns3 ignores paths of more than
+//! fc53eaae): the window is the rate times the base round-trip time. Leaves out: HPCC-PINT; any reaction to marks,
+//! losses and timeouts. HPCC-ns3 ignores paths of more than
 //! five hops.
 
 use incastle_units::{Bytes, Rate, Span, Time};
@@ -51,6 +51,8 @@ pub struct HpccConfig {
     pub fast_react: bool,
     /// A reference rate for each hop (MULTI_RATE); the least counts.
     pub multi_rate: bool,
+    /// Between two changes of the reference, hops without a queue are not read (SAMPLE_FEEDBACK).
+    pub sample_feedback: bool,
     /// The form of the telemetry.
     pub int_words: IntWords,
 }
@@ -69,6 +71,7 @@ impl HpccConfig {
             ai_rate: Self::rate_of_window(Bytes::new(80), base_rtt),
             fast_react: true,
             multi_rate: false,
+            sample_feedback: false,
             int_words: IntWords::Exact,
         }
     }
@@ -252,11 +255,14 @@ impl Hpcc {
     }
 
     /// The time in nanoseconds and the utilisation of a hop since its last reading, which this one replaces.
-    /// Nothing where no time has passed.
-    fn measure(&mut self, index: usize, hop: &HopTelemetry) -> Option<(f64, f64)> {
+    /// Nothing where no time has passed, or where the hop is not read.
+    fn measure(&mut self, index: usize, hop: &HopTelemetry, update: Update) -> Option<(f64, f64)> {
         let config = &self.config;
         let known = &mut self.hops[index].last;
         let newer = config.int_words.read(hop);
+        if config.sample_feedback && update == Update::FastReact && newer.queue == Bytes::ZERO {
+            return None;
+        }
         let (time, bytes) = config.int_words.between(&newer, known);
         if time == Span::ZERO {
             return None;
@@ -285,7 +291,7 @@ impl Hpcc {
     fn follow_busiest(&mut self, hops: &[HopTelemetry], update: Update) {
         let (mut busiest, mut period, mut any) = (0.0, 0.0, false);
         for (index, hop) in hops.iter().enumerate() {
-            if let Some((tau, u)) = self.measure(index, hop) {
+            if let Some((tau, u)) = self.measure(index, hop, update) {
                 any = true;
                 if u > busiest {
                     (busiest, period) = (u, tau);
@@ -310,7 +316,7 @@ impl Hpcc {
         let mut least = self.config.limits.max_rate;
         let mut any = false;
         for (index, hop) in hops.iter().enumerate() {
-            let Some((tau, u)) = self.measure(index, hop) else {
+            let Some((tau, u)) = self.measure(index, hop, update) else {
                 least = least.min(self.hops[index].reference.rate);
                 continue;
             };

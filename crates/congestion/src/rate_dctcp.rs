@@ -49,7 +49,7 @@ impl RateDctcpConfig {
     fn check(&self) {
         self.limits.check();
         assert!(self.mtu > Bytes::ZERO, "a packet has at least one byte");
-        assert!(0.0 < self.g && self.g <= 1.0, "0 < g <= 1");
+        assert!((0.0..=1.0).contains(&self.g), "0 <= g <= 1");
     }
 }
 

@@ -172,7 +172,7 @@ impl DcqcnConfig {
     fn check(&self) {
         self.limits.check();
         let is_weight = |value: f64| 0.0 < value && value <= 1.0;
-        assert!(is_weight(self.g), "0 < g <= 1");
+        assert!((0.0..=1.0).contains(&self.g), "0 <= g <= 1");
         assert!((0.0..=1.0).contains(&self.initial_alpha), "alpha is 0 to 1");
         assert!(
             self.alpha_timer > Span::ZERO && self.rpg_time_reset > Span::ZERO,

@@ -84,10 +84,10 @@ pub(super) fn next_alpha(g: f64, alpha: f64, notified: bool) -> f64 {
 /// the next CNP. It becomes zero, which bounds the steps after a long silence.
 const NEGLIGIBLE: f64 = f64::EPSILON / 4.0;
 
-/// Lets alpha decay at `at` and each `period` after it up to `now`; returns the next instant.
+/// Lets alpha decay at `at` and each `period` after it up to `now`; returns the next instant. A `g` of zero keeps alpha.
 pub(super) fn decay(alpha: &mut f64, g: f64, at: Time, period: Span, now: Time) -> Time {
     let mut at = at;
-    while at <= now && *alpha > 0.0 {
+    while at <= now && *alpha > 0.0 && g > 0.0 {
         *alpha = next_alpha(g, *alpha, false);
         if *alpha < NEGLIGIBLE * g {
             *alpha = 0.0;

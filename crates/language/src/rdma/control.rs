@@ -111,7 +111,7 @@ table! {
         /// The form.
         value form: Form = preset.form(), shown "of the preset";
         /// g: the weight of a new sample in alpha.
-        value g: f64 = preset.config().g, shown "of the preset: 1/256; 5/1024 under `\"dcqcn-nvidia\"`", in fraction(), from "SIGCOMM 2015, figure 14; NVIDIA, dce_tcp_g 1019";
+        value g: f64 = preset.config().g, shown "of the preset: 1/256; 5/1024 under `\"dcqcn-nvidia\"`", in between(0.0, 1.0), from "SIGCOMM 2015, figure 14; NVIDIA, dce_tcp_g 1019";
         /// alpha at the start (paper), or at the first notification (Mellanox).
         value initial_alpha: f64 = preset.config().initial_alpha, shown "of the preset: 1", in between(0.0, 1.0), from "SIGCOMM 2015, section 3.1; HPCC-ns3, rdma-hw.cc";
         /// The paper: without a notification alpha decays once in this time. Mellanox: the period of alpha's update.
@@ -180,6 +180,8 @@ table! {
         value fast_react: bool = preset.config().fast_react, shown "true", from "HPCC-ns3, run.py, FAST_REACT";
         /// A reference rate for each hop; the least counts.
         value multi_rate: bool = preset.config().multi_rate, shown "false", from "HPCC-ns3, run.py, MULTI_RATE";
+        /// With `fast_react`: between two changes of the reference, hops without a queue are not read.
+        value sample_feedback: bool = preset.config().sample_feedback, shown "false", from "HPCC-ns3, run.py, SAMPLE_FEEDBACK";
         /// The form of the telemetry.
         value int_words: IntForm = preset.int_form(), shown "`\"exact\"`, or `\"packed\"` under `\"hpcc-ns3\"`", from "HPCC-ns3, int-header.h";
         /// With `int_words = "packed"`: the multiplier of the units of bytes.
@@ -221,7 +223,7 @@ table! {
     /// DCTCP in rate form. It starts at line rate, with alpha 1.
     pub struct RateDctcp {
         /// The weight of the newest window in the estimate alpha.
-        value g: f64 = dctcp().g, in fraction(), from "HPCC-ns3, run.py, EWMA_GAIN";
+        value g: f64 = dctcp().g, in between(0.0, 1.0), from "HPCC-ns3, run.py, EWMA_GAIN";
         /// The gain per round trip without a cut.
         value ai_rate: Proportional<Rate> = Proportional::fixed(dctcp().ai_rate), from "HPCC-ns3, run.py, DCTCP_RATE_AI: a packet of 1 KB per 13 us";
     }
@@ -417,6 +419,7 @@ impl Hpcc {
             },
             fast_react: self.fast_react,
             multi_rate: self.multi_rate,
+            sample_feedback: self.sample_feedback,
             int_words: match (self.int_words, self.int_multi) {
                 (IntForm::Exact, _) => IntWords::Exact,
                 (IntForm::Packed, IntMultiplier::Number(multiplier)) => {

@@ -209,6 +209,18 @@ fn after_a_long_silence_alpha_is_nothing_and_the_next_cnp_is_as_ever() {
     }
 }
 
+/// HPCC's simulator without EWMA_GAIN. An hour is 3.6 billion periods, which take no time.
+#[test]
+fn a_weight_of_zero_keeps_alpha() {
+    let mut config = DcqcnConfig::mellanox(bits(100 * GBIT));
+    config.g = 0.0;
+    let (mut sender, mut control) = start(config);
+    cnp(&mut sender, &mut control);
+    sender.now += Span::from_secs(3_600);
+    cnp(&mut sender, &mut control);
+    assert_eq!(control.state().alpha, Some(1.0));
+}
+
 #[test]
 fn the_target_of_hpcc_ns3_is_bounded_by_the_port() {
     // A port of 100 Tbit/s under MAX_RATE = 10 Gbit/s, and R_HAI of 5 Gbit/s so that it shows soon.

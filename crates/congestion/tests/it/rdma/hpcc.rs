@@ -141,6 +141,20 @@ fn without_fast_reaction_only_the_end_of_a_round_trip_counts() {
 }
 
 #[test]
+fn with_feedback_by_queues_an_empty_hop_is_read_at_the_end_of_a_round_trip_alone() {
+    let mut flow = Flow::new(HpccConfig {
+        sample_feedback: true,
+        ..paper()
+    });
+    flow.ack(&[hop(1_000, 0, 0)]);
+    assert_eq!(flow.ack(&[hop(6_000, 125_000, 0)]), LINE);
+    // Against the first telemetry, as above; then a queue is read within the round trip.
+    let after = flow.round(&[hop(11_000, 125_000, 0)]);
+    assert!(after.abs_diff(95_064 * MBIT) <= 1, "{after}");
+    assert!(flow.ack(&[hop(16_000, 250_000, 1_000)]) < 95_000 * MBIT);
+}
+
+#[test]
 fn the_busiest_hop_counts_with_its_own_time() {
     let mut flow = Flow::new(paper());
     let first = [hop(1_000, 0, 0), hop(2_000, 0, 0)];

@@ -109,6 +109,7 @@ fn hpcc(keys: &Keys, line_rate: Rate) -> HpccConfig {
         ai_rate: keys.rate("RATE_AI"),
         fast_react: keys.is_set("FAST_REACT"),
         multi_rate: keys.is_set("MULTI_RATE"),
+        sample_feedback: false,
         int_words: IntWords::Packed {
             multiplier: keys.whole("INT_MULTI") as u32,
         },
