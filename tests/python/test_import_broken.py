@@ -159,13 +159,14 @@ def test_files_that_are_not_the_right_ones(cli: Cli, folder: Path) -> None:
         (folder / name).write_text(text)
     (folder / "binary").write_bytes(b"\xff\xfe\x00")
     (folder / "empty").write_text("\n")
-    (folder / "config.txt").write_text("TOPOLOGY_FILE mix/topology.txt\n")
+    (folder / "config.txt").write_text("TOPOLOGY_FILE mix/topology.txt RP_TIMER 9\n")
     for arguments, message in {
         (): "no files: name a topology, flows, or both",
         ("absent",): "absent: No such file or directory",
         ("binary",): "binary: not a UTF-8 file",
         ("empty",): "empty: an empty file; expected one of: a topology of HPCC's simulator",
-        ("config.txt",): "config.txt: a configuration of HPCC's simulator: import its TOPOLOGY",
+        ("config.txt",): "config.txt: RATE_AI is missing: the simulator has no default for it",
+        ("config.txt", "--format", "htsim"): "config.txt: looks like a configuration of HPCC's",
         ("flow.txt",): "flow.txt: flows without a network: name one with --topology FILE",
         ("t.topo", "topology.txt"): "t.topo and topology.txt: one file can have the topology",
         ("--topology", "flow.txt"): "flow.txt: looks like flows of HPCC's simulator, not like",

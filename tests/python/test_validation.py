@@ -13,6 +13,7 @@ from hpcc_files import changed, oracle
 from incastle.errors import PlotError
 from incastle.importers import hpcc_config
 from incastle.importers.hpcc_keys import Control
+from incastle.importers.hpcc_results import Flow, Spread
 from incastle.importers.lines import BrokenFile, Lines
 from incastle.plotting import validation as picture
 from incastle.validation import goals as reader
@@ -27,7 +28,6 @@ from incastle.validation.compare import (
     percentile,
     seeds_of,
 )
-from incastle.validation.records import Flow, Spread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -19,6 +19,7 @@ EXAMPLES = (
     "incastle import topology.txt flow.txt --out hpcc",
     "incastle import leaf-spine.topo incast.cm --out incast --congestion dctcp",
     "incastle import --topology topology.txt --flows flow.txt --format hpcc --out hpcc",
+    "incastle import simulation/config.txt --out hpcc",
 )
 
 
@@ -68,9 +69,7 @@ def import_(
     out: Out,
     files: Annotated[
         list[Path] | None,
-        typer.Argument(
-            metavar="[FILE]...", help="A topology, a list of flows, or both, in any order."
-        ),
+        typer.Argument(metavar="[FILE]...", help="Topology, flows, or a configuration with both."),
     ] = None,
     topology: Topology = None,
     flows: Flows = None,
@@ -83,9 +82,9 @@ def import_(
 ) -> None:
     """Make a scenario from files of other simulators.
 
-    Supported: topology and flow files of HPCC's ns-3 simulator; `.topo` files and connection
-    matrices (`.cm`) of htsim. The kind of a file is recognised by its content. Hosts keep their
-    numbers: `host:3` is node 3. A topology without flows gets a permutation; a connection matrix
+    Supported: configurations, topologies and flows of HPCC's ns-3 simulator; `.topo` files and
+    connection matrices (`.cm`) of htsim. The kind of a file is recognised by its content. Hosts
+    keep their numbers: `host:3` is node 3. A topology without flows gets a permutation; a matrix
     without a topology gets htsim's default fat tree. Connections with a trigger start when the
     connections that they depend on are complete. Lines that cannot be simulated are reported.
     scenario.toml writes out what the files leave open, such as the transport.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.errors import IncastleError
 from incastle.importers import (
+    hpcc_case,
     hpcc_flows,
     hpcc_topology,
     htsim_fabric,
@@ -64,8 +65,8 @@ class Sources:
     flows: Path | None = None
     system: str | None = None
 
-    def read(self) -> tuple[Found | None, Found | None]:
-        """Read the topology and the flows, whichever there are.
+    def read(self) -> dict[str, Found]:
+        """Read the topology, the flows and the configuration, whichever there are, by their role.
 
         Raises:
             OSError: a file cannot be read.
@@ -87,7 +88,7 @@ class Sources:
                     f"{found[name][1].file} and {path}: one file can have the {name}, not two"
                 )
             found[name] = (kind, lines)
-        return found.get("topology"), found.get("flows")
+        return found
 
 
 def import_files(
@@ -104,21 +105,61 @@ def import_files(
     """
     there = _existing(out, force=force)
     choices.checked()
-    topology, flows = sources.read()
-    transfers = _transfers(*flows, counting) if flows else None
-    network = _network(topology, flows, transfers)
-    if transfers:
-        _check_hosts(network, transfers)
+    made = _made(sources.read(), choices, counting)
+    if made.transfers:
+        _check_hosts(made.network, made.transfers)
     name = file_name(out.resolve().name)
     with scratch_folder(there / name) as scratch:
-        write.write(scratch, name, network, transfers, choices)
+        made.write(scratch, name)
         warnings = [write.moved(one, out) for one in write.check(scratch, out).warnings]
         out.mkdir(parents=True, exist_ok=True)
         (out / write.FLOWS).unlink(missing_ok=True)
         for path in sorted(scratch.iterdir()):
             path.replace(out / path.name)
-    notes = [*network.notes, *(transfers.notes if transfers else ())]
-    return Imported(out / write.SCENARIO, network, transfers, list(dict.fromkeys(notes)), warnings)
+    notes = [*made.notes, *made.network.notes, *(made.transfers.notes if made.transfers else ())]
+    unique = list(dict.fromkeys(notes))
+    return Imported(out / write.SCENARIO, made.network, made.transfers, unique, warnings)
+
+
+class _Made(NamedTuple):
+    """The content of the files, and the function that writes it into a directory."""
+
+    network: Network
+    transfers: Transfers | None
+    write: Callable[[Path, str], None]
+    notes: Sequence[Note] = ()
+
+
+def _made(found: dict[str, Found], choices: write.Choices, counting: Counting) -> _Made:
+    """Return what the files have."""
+    topology, flows = found.get("topology"), found.get("flows")
+    if "configuration" in found:
+        return _configured(found, choices, counting)
+    transfers = _transfers(*flows, counting) if flows else None
+    network = _network(topology, flows, transfers)
+
+    def write_both(directory: Path, name: str) -> None:
+        write.write(directory, name, network, transfers, choices)
+
+    return _Made(network, transfers, write_both)
+
+
+def _configured(found: dict[str, Found], choices: write.Choices, counting: Counting) -> _Made:
+    """Return a simulation from its configuration; files that are given replace those it names."""
+    lines = found["configuration"][1]
+    choices.refuse_beside(lines.file)
+    others: dict[str, Lines | None] = {"topology": None, "flows": None}
+    for role in others.keys() & found.keys():
+        kind, other = found[role]
+        if kind.value.system != "hpcc":
+            raise IncastleError(f"{other.file}: {kind.value.words} does not fit {lines.file}")
+        others[role] = other
+    case = hpcc_case.read(lines, **others, counting=counting)
+
+    def write_all(directory: Path, name: str) -> None:
+        write.write_configured(directory, name, case, choices)
+
+    return _Made(case.network, case.transfers, write_all, case.config.notes)
 
 
 def _existing(out: Path, *, force: bool) -> Path:

@@ -9,8 +9,8 @@ none for the port: five columns are read as those. m3's (kwzhao/High-Precision-C
 branch m3) have the number of the flow first: seven columns are read as those. Lines after the last
 flow are not read there either.
 
-Leaves out: priorities (all flows are of one class; reported where there are several), ports, and
-the numbers of flows.
+Leaves out: ports, the numbers of flows, and without a configuration priorities (all flows are of
+one class; reported where there are several).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, NoReturn
 
 from incastle.importers import quantities
-from incastle.importers.model import Transfer, Transfers
+from incastle.importers.model import DATA_PRIORITY, Transfer, Transfers
 from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:
@@ -38,14 +38,19 @@ ROWS = {
     for width, number, port in ((5, "", ""), (6, "", r"\d+\s+"), (7, r"\d+\s+", r"\d+\s+"))
 }
 """A line of each number of columns: source, destination, priority, bytes, start."""
+PRIORITIES = 8
 LATEST = 8_640_000 * PS_PER_S
 """The longest run."""
 STEP = 10_000
 """Lines from one report of progress to the next."""
 
 
-def read(lines: Lines, report: Callable[[int], None] | None = None) -> Transfers:
+def read(
+    lines: Lines, report: Callable[[int], None] | None = None, *, with_priorities: bool = False
+) -> Transfers:
     """Read flows; `report` is called with the number of those read.
+
+    Without priorities, all flows have that of data.
 
     Raises:
         BrokenFile: it is no list of flows.
@@ -67,13 +72,13 @@ def read(lines: Lines, report: Callable[[int], None] | None = None) -> Transfers
         found = ROWS[width].fullmatch(text) if width in ROWS else None
         if found is None:
             _explain(lines, line, text, width)
-        rows.append(_transfer(lines, line, found))
+        rows.append(_transfer(lines, line, found, with_priorities=with_priorities))
         priorities.setdefault(found[3], line)
         if report and len(rows) % STEP == 0:
             report(len(rows))
     if len(rows) < count:
         lines.fail(lines.last, f"expected {count} flows as in line {top}, found {len(rows)}")
-    if len(priorities) > 1:
+    if len(priorities) > 1 and not with_priorities:
         first, second, *_ = priorities
         lines.note(
             priorities[second],
@@ -83,7 +88,7 @@ def read(lines: Lines, report: Callable[[int], None] | None = None) -> Transfers
     return Transfers(lines.file, f"HPCC's flows {lines.file}", rows, notes=lines.notes)
 
 
-def _transfer(lines: Lines, line: int, found: re.Match[str]) -> Transfer:
+def _transfer(lines: Lines, line: int, found: re.Match[str], *, with_priorities: bool) -> Transfer:
     start, count = quantities.seconds(found[5]), int(found[4])
     if start is None or start > LATEST:
         lines.fail(
@@ -92,7 +97,10 @@ def _transfer(lines: Lines, line: int, found: re.Match[str]) -> Transfer:
         )
     if not count:
         lines.fail(line, "a flow has at least 1 byte")
-    return Transfer(start, int(found[1]), int(found[2]), count, line)
+    priority = int(found[3]) if with_priorities else DATA_PRIORITY
+    if priority >= PRIORITIES:
+        lines.fail(line, f"priority {priority}: there are 0 to {PRIORITIES - 1}")
+    return Transfer(start, int(found[1]), int(found[2]), count, line, priority=priority)
 
 
 def _explain(lines: Lines, line: int, text: str, width: int) -> NoReturn:

@@ -36,6 +36,8 @@ class Control(StrEnum):
 
 MODES = {1: Control.DCQCN, 3: Control.HPCC, 7: Control.TIMELY, 8: Control.RATE_DCTCP}
 """By CC_MODE."""
+ECN_CONTROLS = (Control.DCQCN, Control.RATE_DCTCP)
+"""The controls that react to marks."""
 
 
 class Kind(Enum):
@@ -81,7 +83,6 @@ PINT = "it belongs to CC_MODE 10, HPCC-PINT"
 NO_EXPIRY = "a pause lasts until the frame that resumes"
 
 _INCREASE = (Control.DCQCN, Control.TIMELY, Control.HPCC)
-_ECN = (Control.DCQCN, Control.RATE_DCTCP)
 _DCQCN, _HPCC, _TIMELY, _DCTCP = ((control,) for control in Control)
 
 KEYS = {
@@ -112,7 +113,7 @@ KEYS = {
     "CLAMP_TARGET_RATE": Key(Kind.FLAG, 0, _DCQCN),
     "FAST_RECOVERY_TIMES": Key(Kind.COUNT, 5, _DCQCN),
     # third.cc has 1 / 16, a division of integers.
-    "EWMA_GAIN": Key(Kind.NUMBER, 0.0, _ECN),
+    "EWMA_GAIN": Key(Kind.NUMBER, 0.0, ECN_CONTROLS),
     "RATE_AI": Key(Kind.RATE, None, _INCREASE),
     "RATE_HAI": Key(Kind.RATE, None, (Control.DCQCN, Control.TIMELY)),
     "MIN_RATE": Key(Kind.RATE, 10**8),
@@ -139,9 +140,9 @@ KEYS = {
     "ACK_HIGH_PRIO": Key(Kind.FLAG, 0),
     "LINK_DOWN": Key(Kind.LINK_DOWN, (0, 0, 0)),
     "ENABLE_TRACE": Key(Kind.FLAG, 1, inert=OUTPUT),
-    "KMAX_MAP": Key(Kind.COUNTS_BY_RATE, None, _ECN),
-    "KMIN_MAP": Key(Kind.COUNTS_BY_RATE, None, _ECN),
-    "PMAX_MAP": Key(Kind.NUMBERS_BY_RATE, None, _ECN),
+    "KMAX_MAP": Key(Kind.COUNTS_BY_RATE, None, ECN_CONTROLS),
+    "KMIN_MAP": Key(Kind.COUNTS_BY_RATE, None, ECN_CONTROLS),
+    "PMAX_MAP": Key(Kind.NUMBERS_BY_RATE, None, ECN_CONTROLS),
     "BUFFER_SIZE": Key(Kind.COUNT, 16),
     "QLEN_MON_FILE": Key(Kind.WORD, "", inert=OUTPUT),
     # Read by variants of the program that sample queues more often.

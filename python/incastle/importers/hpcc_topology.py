@@ -28,6 +28,7 @@ COLUMNS = "node node rate delay error_rate"
 LINK_FIELDS = 5
 MAX_NODES = 1_000_000
 MIN_RATE, MAX_RATE = 1_000, 10**14
+PS_PER_US = 10**6
 MAX_DELAY = 1_000 * PS_PER_S
 """Keys of links in the scenario language."""
 
@@ -37,6 +38,18 @@ class Topology(NamedTuple):
 
     hosts: list[int]
     links: list[Link]
+
+
+_SWITCH = Node("switch", 3)
+SHARD = Topology(
+    [0, 1, 2],
+    [
+        Link(Node(HOST, host), _SWITCH, rate, PS_PER_US)
+        for host, rate in ((0, 10 * 10**9), (1, 100 * 10**12), (2, 10 * 10**9))
+    ],
+)
+"""That of m3's data, which have no file of it: branch m3 of kwzhao/
+High-Precision-Congestion-Control, simulation/mix_m3/topo-pl-3.txt."""
 
 
 def read(lines: Lines) -> Network:

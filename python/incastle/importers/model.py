@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from incastle.scenario import Value
 
 HOST = "host"
+DATA_PRIORITY = 3
+"""The priority of data in HPCC's simulator, where a file has none."""
 
 
 class Node(NamedTuple):
@@ -80,7 +82,7 @@ class Transfer(NamedTuple):
     """A transfer: its start in picoseconds, the numbers of two hosts, bytes, and its line.
 
     None for the bytes is one that goes on until the end. The start of one that waits for others
-    counts from what it waits for.
+    counts from what it waits for. A configuration of HPCC's simulator makes use of the priority.
     """
 
     start: int
@@ -89,6 +91,7 @@ class Transfer(NamedTuple):
     bytes: int | None
     line: int
     tie: Tie | None = None
+    priority: int = DATA_PRIORITY
 
 
 def waits(row: Transfer) -> bool:

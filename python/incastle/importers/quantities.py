@@ -12,6 +12,7 @@ from decimal import Decimal
 
 from incastle.units import PS_PER_S, RATES, SIZES, TIMES, exact
 
+NS_PER_S, PS_PER_NS = 10**9, 1000
 DIGITS = 12
 """Decimals of a second that are whole picoseconds."""
 
@@ -62,6 +63,18 @@ def seconds(text: str) -> int | None:
         return int(units) * PS_PER_S + int(part.ljust(DIGITS, "0"))
     value = number(text)
     return None if value is None else _whole(value * PS_PER_S)
+
+
+def ns3_instant(picoseconds: int) -> int:
+    """Return the instant that ns-3 makes of seconds in a file, in picoseconds.
+
+    The seconds are a double there, its fraction is cut to 64 binary digits, and the product with
+    10^9 to whole nanoseconds: many whole numbers of them come out 1 ns less (int64x64-128.h).
+    """
+    seconds = picoseconds / PS_PER_S
+    whole = int(seconds)
+    fraction = int((seconds - whole) * 2**64)
+    return whole * PS_PER_S + (fraction * NS_PER_S >> 64) * PS_PER_NS
 
 
 def number(text: str) -> Decimal | None:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
 from incastle.errors import IncastleError
+from incastle.importers.hpcc_keys import KEYS
 
 if TYPE_CHECKING:
     from incastle.importers.lines import Lines
@@ -28,6 +29,7 @@ class Kind(Enum):
     """The kinds of files that can be read."""
 
     HPCC_TOPOLOGY = Form("hpcc", "topology", "a topology of HPCC's simulator")
+    HPCC_CONFIG = Form("hpcc", "configuration", "a configuration of HPCC's simulator")
     HPCC_FLOWS = Form("hpcc", "flows", "flows of HPCC's simulator")
     HTSIM_TOPOLOGY = Form("htsim", "topology", "a topology of htsim (.topo)")
     HTSIM_MATRIX = Form("htsim", "flows", "a connection matrix of htsim (.cm)")
@@ -65,6 +67,8 @@ def _by_content(lines: Lines) -> Kind | None:
     ]
     if not top:
         return None
+    if any(fields[0] in KEYS for fields in top):
+        return Kind.HPCC_CONFIG
     words = {fields[0].lower() for fields in top}
     if words & {"tiers", "podsize", "tier"}:
         return Kind.HTSIM_TOPOLOGY
@@ -77,8 +81,6 @@ def _by_content(lines: Lines) -> Kind | None:
 
 def _refuse(lines: Lines, fitting: list[Kind]) -> NoReturn:
     first, text = next(lines.filled(), (0, ""))
-    if re.search("TOPOLOGY_FILE|ENABLE_QCN", "".join(lines.lines)):
-        lines.fail(0, "a configuration of HPCC's simulator: import its TOPOLOGY_FILE and FLOW_FILE")
     if lines.file.endswith(".toml"):
         lines.fail(first, f"a TOML file; a scenario needs no import: incastle run {lines.file}")
     wanted = ", ".join(kind.value.words for kind in fitting)

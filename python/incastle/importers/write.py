@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incastle.errors import IncastleError, ScenarioError
-from incastle.importers import quantities
+from incastle.importers import hpcc_scenario, quantities
 from incastle.importers.dependences import begins
 from incastle.importers.model import HOST, Network, Node, Tie, Transfer, Transfers, names
 from incastle.scenario import Scenario, one_line_toml
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from incastle.errors import Diagnostic
+    from incastle.importers.hpcc_case import HpccCase
     from incastle.scenario import Value
 
 SCENARIO = "scenario.toml"
@@ -65,6 +66,22 @@ class Choices:
     buffer: str | None = None
     duration: str | None = None
 
+    def refuse_beside(self, config: str) -> None:
+        """Refuse what a configuration sets.
+
+        Raises:
+            IncastleError: a choice that it sets was made.
+
+        """
+        chosen = {
+            "--congestion": self.congestion,
+            "--marking-threshold": self.marking_threshold,
+            "--buffer": self.buffer,
+        }
+        for option, value in chosen.items():
+            if value is not None:
+                raise IncastleError(f"{option}: {config} sets it; change the scenario instead")
+
     def checked(self) -> Scenario:
         """Return the smallest scenario with these choices.
 
@@ -107,15 +124,37 @@ def write(
     """Write scenario.toml, and flows.csv where there are transfers that end."""
     finite = [row for row in transfers.transfers if row.bytes] if transfers else []
     if finite:
-        with (directory / FLOWS).open("w", encoding="utf-8", newline="\n") as file:
-            tied = any(row.tie for row in finite)
-            file.write((DEPENDENT if tied else HEADER) + "\n")
-            for row in finite:
-                start = quantities.in_seconds(row.start)
-                fields = f"{start},{HOST}:{row.source},{HOST}:{row.destination},{row.bytes}"
-                file.write(f"{fields},{_tie(row.tie)}\n" if tied else f"{fields}\n")
+        _write_list(directory / FLOWS, finite)
     text = "\n".join(_lines(name, network, transfers, choices)) + "\n"
     (directory / SCENARIO).write_text(text, encoding="utf-8")
+
+
+def write_configured(directory: Path, name: str, case: HpccCase, choices: Choices) -> None:
+    """Write scenario.toml of a configuration, and a list of flows for each priority."""
+    groups = hpcc_scenario.groups(case.transfers.transfers)
+    lists: dict[str, Value] = {}
+    for label, rows in groups.items():
+        file = FLOWS if len(groups) == 1 else f"flows-{label}.csv"
+        _write_list(directory / file, rows)
+        lists[label] = file
+    run = hpcc_scenario.run(case.config)
+    if choices.duration is not None:
+        run["duration"] = choices.checked()["run.duration"]
+    tables = hpcc_scenario.tables(case.config, case.topology.links, groups)
+    lines = hpcc_scenario.lines(name, case.network, {"run": run} | tables, lists)
+    text = "\n".join((f"# Made by `incastle import` from {case.network.origin}.", *lines)) + "\n"
+    (directory / SCENARIO).write_text(text, encoding="utf-8")
+
+
+def _write_list(path: Path, rows: Sequence[Transfer]) -> None:
+    """Write transfers for the workload `flow-list`."""
+    with path.open("w", encoding="utf-8", newline="\n") as file:
+        tied = any(row.tie for row in rows)
+        file.write((DEPENDENT if tied else HEADER) + "\n")
+        for row in rows:
+            start = quantities.in_seconds(row.start)
+            fields = f"{start},{HOST}:{row.source},{HOST}:{row.destination},{row.bytes}"
+            file.write(f"{fields},{_tie(row.tie)}\n" if tied else f"{fields}\n")
 
 
 def _tie(tie: Tie | None) -> str:

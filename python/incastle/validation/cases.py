@@ -4,8 +4,7 @@
     NAME/config.txt, topology.txt, flows.txt, fct.csv       `paths`: any topology
     spread-dcqcn.csv                                        next to the folders NAME
 
-The topology of the shards is that of m3's data, which no file of a shard has:
-kwzhao/High-Precision-Congestion-Control, branch m3, simulation/mix_m3/topo-pl-3.txt.
+The topology of the shards is that of m3's data, which no file of a shard has.
 
 Leaves out: peaks of queues and pauses (queue-peaks.csv, pfc-per-port.csv), which may be there.
 """
@@ -20,11 +19,11 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.errors import IncastleError
-from incastle.importers import hpcc_config, hpcc_flows, hpcc_topology
-from incastle.importers.hpcc_topology import Topology
+from incastle.importers import hpcc_case, hpcc_config, hpcc_flows, hpcc_topology, quantities
+from incastle.importers.hpcc_results import Flow, Spread, read_flows, read_spread
+from incastle.importers.hpcc_topology import SHARD, Topology
 from incastle.importers.lines import BrokenFile, Lines
-from incastle.importers.model import HOST, Link, Node
-from incastle.validation.records import Flow, Spread, read_flows, read_spread
+from incastle.importers.model import DATA_PRIORITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -36,19 +35,6 @@ if TYPE_CHECKING:
 
 CONFIG, FCTS, SPREAD = "config.txt", "fct.csv", "spread-dcqcn.csv"
 GOALS = "goals.toml"
-TOPOLOGY, FLOWS = "topology.txt", "flows.txt"
-"""The names of these where a configuration names none."""
-
-US = 10**6
-_SWITCH = Node("switch", 3)
-SHARD = Topology(
-    [0, 1, 2],
-    [
-        Link(Node(HOST, 0), _SWITCH, 10 * 10**9, US),
-        Link(Node(HOST, 1), _SWITCH, 100 * 10**12, US),
-        Link(Node(HOST, 2), _SWITCH, 10 * 10**9, US),
-    ],
-)
 PS_PER_NS = 1000
 ROUNDING_NS = 1
 """A start in seconds goes through a double there, and its fraction of a nanosecond is cut."""
@@ -129,7 +115,7 @@ def read_cases(
     if not places:
         raise IncastleError(
             f"{folder}: no cases; expected NAME.conf with NAME.csv, or folders with "
-            f"{CONFIG}, {TOPOLOGY}, {FLOWS}, {FCTS}"
+            f"{CONFIG}, {hpcc_case.TOPOLOGY}, {hpcc_case.FLOWS}, {FCTS}"
         )
     chosen = [
         place
@@ -162,7 +148,7 @@ def _places(folder: Path) -> list[_Place]:
 
 def _within(folder: Path) -> list[_Place]:
     files = sorted(folder.iterdir(), key=_natural)
-    shards = [one for one in files if one.suffix == ".conf" and one.is_file()]
+    shards = [one for one in files if hpcc_case.is_shard(one) and one.is_file()]
     paths = [one for one in files if (one / CONFIG).is_file()]
     return [_Place(Layout.SHARDS, one) for one in shards] + [
         _Place(Layout.PATHS, one) for one in paths
@@ -185,33 +171,32 @@ def _read(place: _Place, spreads: dict[Path, dict[str, Spread]]) -> Case:
 
 
 def _read_shard(place: _Place) -> Case:
-    table = place.path.with_suffix(".csv")
-    if not table.exists():
-        raise IncastleError(f"{place.path}: its FCTs, {table.name}, are not there")
+    table = hpcc_case.table_of(place.path)
     config = hpcc_config.read(Lines.read(place.path))
     flows = read_flows(table)
     _check_hosts(flows, SHARD, table)
-    return Case(place.name, place.layout, config, SHARD, tuple(flows))
+    ordered = sorted(flows, key=lambda flow: flow.start_ns)
+    begun = tuple(_begun(flow, PS_PER_NS * flow.start_ns) for flow in ordered)
+    return Case(place.name, place.layout, config, SHARD, begun)
 
 
 def _read_paths(place: _Place, spread: Spread | None) -> Case:
     config = hpcc_config.read(Lines.read(place.path / CONFIG))
-    topology_file = _file_of(place.path, config.topology_file, TOPOLOGY)
-    flow_file = _file_of(place.path, config.flow_file, FLOWS)
-    table = _file_of(place.path, FCTS, FCTS)
+    topology_file = hpcc_case.topology_of(place.path, config)
+    flow_file = hpcc_case.flows_of(place.path, config)
+    table = hpcc_case.file_of(place.path, FCTS, FCTS)
     topology = hpcc_topology.read_links(Lines.read(topology_file))
     flows = read_flows(table)
     _check_hosts(flows, topology, table)
-    ordered = _in_order(flows, hpcc_flows.read(Lines.read(flow_file)), table)
+    transfers = hpcc_flows.read(Lines.read(flow_file), with_priorities=True)
+    ordered = _in_order(flows, transfers, table)
     return Case(place.name, place.layout, config, topology, ordered, spread)
 
 
-def _file_of(folder: Path, named: str, usual: str) -> Path:
-    """Return a file of the case; the simulator names it from another folder."""
-    path = folder / (named or usual).rpartition("/")[2]
-    if not path.exists():
-        raise IncastleError(f"{folder}: {path.name} is not there")
-    return path
+def _begun(flow: Flow, start_ps: int, priority: int = DATA_PRIORITY) -> Flow:
+    """Return a flow with its start and priority in the simulator, where a start is a double."""
+    at = quantities.ns3_instant(start_ps)
+    return flow._replace(start_ns=at // PS_PER_NS, priority=priority)
 
 
 def _check_hosts(flows: Sequence[Flow], topology: Topology, table: Path) -> None:
@@ -243,7 +228,7 @@ def _in_order(flows: Sequence[Flow], transfers: Transfers, table: Path) -> tuple
         if not same or abs(same[0].start_ns - start_ns) > ROUNDING_NS:
             what = f"{row.bytes} B from {row.source} to {row.destination} at {start_ns} ns"
             raise BrokenFile(transfers.file, row.line, f"{what}: no such flow in {table.name}")
-        ordered.append(same.popleft())
+        ordered.append(_begun(same.popleft(), row.start, row.priority))
     left = [flow for same in known.values() for flow in same]
     if left:
         first = min(left, key=lambda flow: flow.line)

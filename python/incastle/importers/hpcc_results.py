@@ -1,4 +1,4 @@
-"""The tables of a case: its flows with their FCTs, and the FCTs of a stochastic case over runs.
+"""Results of HPCC's ns-3 simulator: flows with their FCTs, and FCTs of a random case over runs.
 
 flow,src,dst,size_B,start_ns,fct_ns,ideal_ns        fct.csv, shardN.csv; an FCT may be empty
 case,rng_run,finished,...,median_fct_ns,last_fct_ns,...         spread-dcqcn.csv
@@ -10,6 +10,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.importers.lines import Lines
+from incastle.importers.model import DATA_PRIORITY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,6 +36,7 @@ class Flow(NamedTuple):
     fct_ns: int | None
     ideal_ns: int
     line: int = 0
+    priority: int = DATA_PRIORITY
 
 
 class Spread(NamedTuple):
