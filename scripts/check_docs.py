@@ -39,6 +39,7 @@ DOCUMENTS = [
     "docs/own-controller.md",
     "docs/estimate.md",
     "docs/import.md",
+    "docs/validate.md",
     "docs/dcudp-python.md",
     "docs/dcudp.md",
 ]

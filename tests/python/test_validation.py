@@ -88,6 +88,8 @@ def test_each_case_has_its_measure_and_its_seeds() -> None:
         (case([1], "dcqcn", Layout.SHARDS), Measure.SEEDS, 20),
         (case([1], "dcqcn", spread=spread), Measure.SPREAD, 5),
         (case([1], "dcqcn"), Measure.PER_FLOW, 1),
+        (case([1, 2], "dcqcn"), Measure.SEEDS, 20),
+        (replace(case([1, 2], "dcqcn"), spreads_known=True), Measure.PER_FLOW, 1),
         (case([1], "hpcc", pfc=False), Measure.DROPS, 1),
         (case([1], "dcqcn", pfc=False), Measure.DROPS, 5),
         (case([1], "hpcc", Layout.SHARDS, pfc=False), Measure.PER_FLOW, 1),

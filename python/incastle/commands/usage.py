@@ -13,7 +13,7 @@ OTHER_COMMANDS = {
     "simulate": "run",
     "sim": "run",
     "start": "run",
-    "validate": "check",
+    "verify": "validate",
     "lint": "check",
     "optimize": "find",
     "optimise": "find",

@@ -19,11 +19,10 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.errors import IncastleError
-from incastle.importers import hpcc_case, hpcc_config, hpcc_flows, hpcc_topology, quantities
+from incastle.importers import hpcc_case, hpcc_config, hpcc_flows, hpcc_topology
 from incastle.importers.hpcc_results import Flow, Spread, read_flows, read_spread
 from incastle.importers.hpcc_topology import SHARD, Topology
 from incastle.importers.lines import BrokenFile, Lines
-from incastle.importers.model import DATA_PRIORITY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -58,6 +57,7 @@ class Case:
         topology: hosts and links.
         flows: in the order in which the other simulator reads them.
         spread: FCTs over random runs there, where they are known.
+        spreads_known: whether those of cases with random runs are known.
 
     """
 
@@ -67,6 +67,7 @@ class Case:
     topology: Topology
     flows: tuple[Flow, ...]
     spread: Spread | None = None
+    spreads_known: bool = False
 
     @property
     def control(self) -> Control:
@@ -127,7 +128,7 @@ def read_cases(
         raise IncastleError(
             f"{folder}: no case is named {' or '.join(patterns)}; there are {examples}"
         )
-    spreads: dict[Path, dict[str, Spread]] = {}
+    spreads: dict[Path, dict[str, Spread] | None] = {}
     cases = []
     for count, place in enumerate(chosen, 1):
         cases.append(_read(place, spreads))
@@ -161,13 +162,13 @@ def _natural(path: Path) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
-def _read(place: _Place, spreads: dict[Path, dict[str, Spread]]) -> Case:
+def _read(place: _Place, spreads: dict[Path, dict[str, Spread] | None]) -> Case:
     if place.layout is Layout.SHARDS:
         return _read_shard(place)
     file = place.path.parent / SPREAD
     if file not in spreads:
-        spreads[file] = read_spread(file) if file.exists() else {}
-    return _read_paths(place, spreads[file].get(place.name))
+        spreads[file] = read_spread(file) if file.exists() else None
+    return _read_paths(place, spreads[file])
 
 
 def _read_shard(place: _Place) -> Case:
@@ -175,12 +176,11 @@ def _read_shard(place: _Place) -> Case:
     config = hpcc_config.read(Lines.read(place.path))
     flows = read_flows(table)
     _check_hosts(flows, SHARD, table)
-    ordered = sorted(flows, key=lambda flow: flow.start_ns)
-    begun = tuple(_begun(flow, PS_PER_NS * flow.start_ns) for flow in ordered)
-    return Case(place.name, place.layout, config, SHARD, begun)
+    flows.sort(key=lambda flow: flow.start_ns)
+    return Case(place.name, place.layout, config, SHARD, tuple(flows))
 
 
-def _read_paths(place: _Place, spread: Spread | None) -> Case:
+def _read_paths(place: _Place, spreads: dict[str, Spread] | None) -> Case:
     config = hpcc_config.read(Lines.read(place.path / CONFIG))
     topology_file = hpcc_case.topology_of(place.path, config)
     flow_file = hpcc_case.flows_of(place.path, config)
@@ -190,13 +190,9 @@ def _read_paths(place: _Place, spread: Spread | None) -> Case:
     _check_hosts(flows, topology, table)
     transfers = hpcc_flows.read(Lines.read(flow_file), with_priorities=True)
     ordered = _in_order(flows, transfers, table)
-    return Case(place.name, place.layout, config, topology, ordered, spread)
-
-
-def _begun(flow: Flow, start_ps: int, priority: int = DATA_PRIORITY) -> Flow:
-    """Return a flow with its start and priority in the simulator, where a start is a double."""
-    at = quantities.ns3_instant(start_ps)
-    return flow._replace(start_ns=at // PS_PER_NS, priority=priority)
+    spread = spreads.get(place.name) if spreads else None
+    known = spreads is not None
+    return Case(place.name, place.layout, config, topology, ordered, spread, known)
 
 
 def _check_hosts(flows: Sequence[Flow], topology: Topology, table: Path) -> None:
@@ -228,7 +224,7 @@ def _in_order(flows: Sequence[Flow], transfers: Transfers, table: Path) -> tuple
         if not same or abs(same[0].start_ns - start_ns) > ROUNDING_NS:
             what = f"{row.bytes} B from {row.source} to {row.destination} at {start_ns} ns"
             raise BrokenFile(transfers.file, row.line, f"{what}: no such flow in {table.name}")
-        ordered.append(_begun(same.popleft(), row.start, row.priority))
+        ordered.append(same.popleft()._replace(start_ns=start_ns, priority=row.priority))
     left = [flow for same in known.values() for flow in same]
     if left:
         first = min(left, key=lambda flow: flow.line)

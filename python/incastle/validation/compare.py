@@ -7,7 +7,8 @@ Four measures, by what can be compared:
   ties which of them is first.
 - `spread`: median and last FCT, each the median over our seeds, against the range of random runs
   there.
-- `seeds`: one random run there; its percentiles of slowdown against the range of our seeds.
+- `seeds`: one random run there; its percentiles of slowdown against the range of our seeds. Also
+  for cases on paths without a table of random runs.
 - `drops`: packets are lost there. Percentiles of the FCTs of flows that both finish; where flows
   never finish there, only that packets are lost here, too.
 
@@ -39,6 +40,7 @@ HALF, HIGH, HIGHEST = 50, 95, 99
 """Percentiles of flows."""
 CENTRAL = (2.5, 97.5)
 """Percentiles over seeds."""
+FIRST_SEED = 1
 
 
 class Measure(StrEnum):
@@ -54,18 +56,21 @@ def measure_of(case: Case) -> Measure:
     """Return how a case is compared."""
     if case.loses_packets:
         return Measure.DROPS
-    if case.control is Control.DCQCN and case.layout is Layout.SHARDS:
-        return Measure.SEEDS
-    # A case of one flow has no spread: nothing is marked, so nothing is random.
-    return Measure.PER_FLOW if case.spread is None else Measure.SPREAD
+    if case.control is not Control.DCQCN:
+        return Measure.PER_FLOW
+    if case.spread:
+        return Measure.SPREAD
+    # A flow alone has no spread: nothing is marked, so nothing is random.
+    is_random = len(case.flows) > 1 and not case.spreads_known
+    return Measure.SEEDS if is_random or case.layout is Layout.SHARDS else Measure.PER_FLOW
 
 
 def seeds_of(case: Case) -> range:
     """Return the seeds with which a case is simulated."""
     if case.control is not Control.DCQCN:
-        return range(1, 2)
+        return range(FIRST_SEED, FIRST_SEED + 1)
     counts = {Measure.SEEDS: 20, Measure.SPREAD: 5, Measure.DROPS: 5, Measure.PER_FLOW: 1}
-    return range(1, 1 + counts[measure_of(case)])
+    return range(FIRST_SEED, FIRST_SEED + counts[measure_of(case)])
 
 
 @dataclass(frozen=True)

@@ -30,12 +30,16 @@ NEAR = 0.01
 
 
 class Finding(NamedTuple):
-    """One demand of a goal: what was found, what is demanded, whether it is met."""
+    """One demand of a goal: what was found, what is demanded, whether it is met.
+
+    What was found is a share, unless it is a ratio.
+    """
 
     name: str
     value: float
     demand: str
     met: bool
+    is_ratio: bool = False
 
 
 @dataclass(frozen=True)
@@ -196,6 +200,7 @@ def _mean_ratio(row: Row, percent: int, limit: float) -> Finding:
         ratio,
         f"1 within {in_percent(limit)}",
         abs(ratio - 1) <= limit,
+        is_ratio=True,
     )
 
 
@@ -217,7 +222,8 @@ def _is_like(one: Comparison, limit: float) -> bool:
 
 def _share(name: str, fitting: Sequence[bool], least: float) -> Finding:
     share = sum(fitting) / len(fitting)
-    return Finding(name, share, f"at least {in_percent(least)}", share >= least)
+    demand = "all" if least == 1 else f"at least {in_percent(least)}"
+    return Finding(name, share, demand, share >= least)
 
 
 def in_percent(share: float) -> str:

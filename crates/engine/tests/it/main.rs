@@ -13,7 +13,6 @@ mod dt_cwa;
 mod event_counts;
 mod failures;
 mod fair_queueing;
-mod hpcc_ns3;
 mod long_flows;
 mod loss_laws;
 mod nic_pauses;
