@@ -3,7 +3,7 @@
 The sources are those of kwzhao/High-Precision-Congestion-Control, branch m3, which whoever runs the
 benchmark fetches: they are never part of this repository. Of the modules that scratch/third.cc
 needs, every source that their wscripts list is compiled, without tests and without what
-needs GTK, SQLite, Windows or the Network Simulation Cradle. ns-3 has its fastest settings: -O3,
+needs GTK, SQLite, XML, Windows or the Network Simulation Cradle. ns-3 has its fastest settings: -O3,
 and neither logging nor assertions.
 """
 
@@ -27,7 +27,7 @@ MODULES = (
 FLAGS = ("-std=gnu++11", "-fpermissive", "-w", "-O3")
 LEFT_OUT = (
     *("win32", "gtk", "model-node-creator", "model-typeid-creator", "display-functions"),
-    *("cairo", "sqlite", "-ns2", "nsc-", "module_helpers"),
+    *("cairo", "sqlite", "xml-config", "-ns2", "nsc-", "module_helpers"),
 )
 # What its configure step finds on 64-bit Linux.
 CONFIG = """\
