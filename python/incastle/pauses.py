@@ -80,15 +80,18 @@ def roots_of(outcome: Result) -> Table | None:
 
 
 def notes_of(outcome: Result) -> list[str]:
-    """Name the drops of lossless priorities: their headroom was too small."""
+    """Name the drops of lossless priorities: nothing was paused, or headroom was too small."""
     dropped = int(outcome.totals.get("headroom_drops", 0))
     if not dropped:
         return []
     rows = outcome.pauses.filter(outcome.pauses["headroom_drops"] > 0)
     worst = rows.sort("headroom_drops", descending=True).row(0, named=True)
-    note = (
-        f"{dropped:,} packets of lossless priorities were dropped, because headroom was full "
-        f"({worst['headroom_drops']:,} of them came in at {worst['port']}, priority "
-        f'{worst["priority"]}): a misconfiguration. switch.pfc.headroom = "auto" is enough.'
+    what = f"{dropped:,} packets of lossless priorities were dropped"
+    where = (
+        f"{worst['headroom_drops']:,} of them came in at {worst['port']}, "
+        f"priority {worst['priority']}"
     )
-    return [note]
+    if not int(outcome.pauses["pauses_sent"].sum()):
+        return [f"{what}, because the switches send no pauses ({where})."]
+    note = f"{what}, because headroom was full ({where}): a misconfiguration. "
+    return [f'{note}switch.pfc.headroom = "auto" is enough.']

@@ -76,3 +76,11 @@ def test_drops_of_a_lossless_priority_are_named(cli: Callable[..., Output]) -> N
     assert "a misconfiguration" in words
     # The check has said so before.
     assert "headroom of 1 KB is too small" in " ".join(printed.err.split())
+
+
+def test_drops_without_pauses_blame_no_headroom(cli: Callable[..., Output]) -> None:
+    Path("incast.toml").write_text(INCAST, encoding="utf-8")
+    printed = cli("run", "incast.toml", "--set", "switch.pfc.pause_frames=false")
+    words = " ".join(printed.out.split())
+    assert "were dropped, because the switches send no pauses" in words
+    assert "misconfiguration" not in words
