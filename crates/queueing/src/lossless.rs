@@ -82,6 +82,33 @@ impl Lossless {
         Ok(())
     }
 
+    /// The link of a port has failed with this packet in its queue, whose sending has begun or not.
+    pub fn cut(&mut self, now: Time, passage: &Passage, begun: bool) {
+        if !begun || self.release_at == ReleaseAt::End {
+            self.release(now, passage);
+        }
+    }
+
+    /// The link of a port has failed: its peer is paused no more.
+    pub fn forget_pauses(&mut self, port: usize) {
+        self.memory.forget_pauses(port);
+        if let Some(sender) = self.senders.get_mut(port) {
+            sender.reset();
+        }
+    }
+
+    /// The link of a port has another rate: that of the quanta of later frames.
+    pub fn change_rate(&mut self, port: usize, rate: Rate) {
+        if let Some(sender) = self.senders.get_mut(port) {
+            sender.change_rate(rate);
+        }
+    }
+
+    /// Whether a packet that is being sent is in its accounts.
+    pub fn counts_sending(&self) -> bool {
+        self.release_at == ReleaseAt::End
+    }
+
     /// An admitted packet leaves its accounts, and is not sent.
     pub fn discard(&mut self, now: Time, passage: &Passage) {
         self.release(now, passage);

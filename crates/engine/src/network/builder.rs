@@ -218,10 +218,6 @@ impl NetworkBuilder {
     fn port(&mut self, from: Node, to: Node, mut config: LinkConfig) {
         let index = PortIndex::from_index(self.ports.len());
         let steady = config.is_steady();
-        assert!(
-            steady || config.priorities.is_none(),
-            "the links of a port with priorities do not change"
-        );
         let rng = || {
             let index = u64::from(index.0);
             substream(self.seed, Source::Port, index, Purpose::Marking)

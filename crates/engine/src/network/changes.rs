@@ -37,7 +37,14 @@ impl Network {
         }
         let wakes = self.ports[at.index()].change_rate(now, rate);
         enter(events, at, wakes);
+        if let Node::Switch(switch) = self.owners[at.index()]
+            && let Some(pausing) = &mut self.switches[switch.index()].lossless
+        {
+            let number = self.numbers[at.index()] as usize;
+            pausing.lossless.change_rate(number, rate);
+        }
         if let Node::Host(host) = self.owners[at.index()] {
+            self.change_rate_of_pauses(host, rate);
             self.hosts[host.index()].set_rate(rate);
             self.move_dequeue(host, now, events);
         }

@@ -43,8 +43,8 @@ pub(crate) use nic_pauses::NicPauses;
 pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, Pool};
 pub(crate) use pausing::{PauseTimer, Pausing};
 pub(crate) use port::{
-    Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, Port, STORM, Sampler, TakenBack,
-    Wakes,
+    Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, PauseEvent, Port, STORM, Sampler,
+    TakenBack, Wakes,
 };
 pub(crate) use queue_pairs::{QueuePairs, Round, Turn};
 pub(crate) use shared_memory::SharedMemory;
@@ -306,17 +306,23 @@ impl Network {
         self.order == Order::AsEntered
     }
 
-    /// When the line of a NIC is free.
+    /// When the line of a NIC is free; never while its link is down.
     pub(crate) fn line_free_at(&self, host: HostIndex) -> Time {
         let port = self.hosts[host.index()].port;
-        let busy = self.ports[port.index()].busy_until();
+        let port = &self.ports[port.index()];
+        if port.gate.is_shut() {
+            return Time::NEVER;
+        }
+        let busy = port.busy_until();
         busy.expect("the NIC of a queue pair has no capacity")
     }
 
     /// Enters an instant at which the NIC of a host looks for packets of its queue pairs.
     pub(crate) fn enter_line_free(&mut self, host: HostIndex, at: Time, events: &mut EventQueue) {
-        let at = self.turns.next(at);
-        events.push(Event::new(at, Kind::Dequeue, host.0));
+        if at < Time::NEVER {
+            let at = self.turns.next(at);
+            events.push(Event::new(at, Kind::Dequeue, host.0));
+        }
     }
 
     /// The NIC's line has another rate: an entered dequeue moves.

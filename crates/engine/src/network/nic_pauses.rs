@@ -9,9 +9,9 @@
 use std::collections::VecDeque;
 
 use incastle_queueing::{PauseFrame, PauseReceiver, PauseStatistics, Priority, PrioritySet};
-use incastle_units::Time;
+use incastle_units::{Rate, Time};
 
-use super::{Network, QueuePairs, TakenBack, enter};
+use super::{Network, Packet, QueuePairs, TakenBack, enter};
 use crate::core::{Event, EventQueue, HostIndex, Kind};
 use crate::layout::Slot;
 
@@ -209,9 +209,52 @@ impl Network {
     ) {
         let waits = !self.hosts[host.index()].waiting().is_empty()
             || !self.nic_pauses(host).held.is_empty();
-        if waits {
-            let at = self.line_free_at(host).max(now);
+        let at = self.line_free_at(host).max(now);
+        if waits && at < Time::NEVER {
             self.enter_dequeue(host, at, events);
+        }
+    }
+
+    /// The link of a host has failed: its pauses are forgotten.
+    pub(super) fn reset_nic(&mut self, host: HostIndex, now: Time, events: &mut EventQueue) {
+        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut();
+        if let Some(pauses) = nic.and_then(|nic| nic.pauses.as_deref_mut()) {
+            let _ = pauses.receiver.reset(now);
+            pauses.paused = PrioritySet::EMPTY;
+            self.follow_pauses(host, now, events);
+        }
+    }
+
+    /// The link of a host has failed: takes out the packets that pauses hold.
+    pub(crate) fn take_held(&mut self, host: HostIndex, now: Time) -> Vec<Packet> {
+        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut();
+        let held = nic.and_then(|nic| nic.pauses.as_deref_mut());
+        let held = held.map(|pauses| std::mem::take(&mut pauses.held));
+        let held = held.unwrap_or_default().into_iter();
+        let packets: Vec<Packet> = held.map(|taken| self.pool.take(taken.slot)).collect();
+        let at = self.hosts[host.index()].port;
+        for packet in &packets {
+            self.ports[at.index()].gate.refuse(now, packet);
+        }
+        packets
+    }
+
+    /// The link of a host has recovered: its queue pairs and a closed NIC send again.
+    pub(crate) fn wake_nic(&mut self, host: HostIndex, now: Time, events: &mut EventQueue) {
+        if let Some(nic) = self.hosts[host.index()].queue_pairs.as_deref_mut() {
+            nic.line_free_at = Some(now);
+            self.enter_line_free(host, now, events);
+        }
+        if self.hosts[host.index()].is_closed() {
+            self.enter_next_packet(host, now, events);
+        }
+    }
+
+    /// The line of a NIC has another rate: that of the quanta of later frames.
+    pub(super) fn change_rate_of_pauses(&mut self, host: HostIndex, rate: Rate) {
+        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut();
+        if let Some(pauses) = nic.and_then(|nic| nic.pauses.as_deref_mut()) {
+            pauses.receiver.change_rate(rate);
         }
     }
 }

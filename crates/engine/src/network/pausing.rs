@@ -5,9 +5,9 @@
 //! of steps is that of HPCC's simulator (switch-node.cc). Leaves out: the accounting (incastle-queueing).
 
 use incastle_queueing::{DropCause, Lossless, Passage, PauseDue, PauseFrame};
-use incastle_units::{Ecn, Time};
+use incastle_units::{Bytes, Ecn, Time};
 
-use super::port::{Offer, Offered, Sent};
+use super::port::{Offer, Offered, PauseEvent, Sent};
 use super::{Body, Marks, Network, Packet, enter};
 use crate::core::{
     EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
@@ -113,6 +113,7 @@ impl Network {
         let passage = self.passage(at, &packet);
         let lossless = self.switches[switch.index()].lossless.as_mut();
         let admission = match lossless {
+            _ if self.ports[at.index()].gate.is_shut() => Err(DropCause::LinkDown),
             _ if self.ports[at.index()].is_storming(&packet) => Err(DropCause::PauseWatchdog),
             None => Ok(()),
             Some(pausing) => pausing.lossless.admit(offer.now, &passage),
@@ -229,10 +230,80 @@ impl Network {
         });
         let port = &mut self.ports[at.index()];
         let offer = Offer::at(now, slot);
+        if port.gate.is_shut() {
+            let down = Err(DropCause::LinkDown);
+            port.offer_by_priority(offer, down, &mut self.pool, probe);
+            self.discard(slot);
+            return;
+        }
         let Offered { mut wakes, .. } =
             port.offer_by_priority(offer, Ok(()), &mut self.pool, probe);
         self.begin_by_priority(switch, at, now, &mut wakes.departure);
         enter(events, at, wakes);
+    }
+
+    /// The link of a port has failed in either direction: both ends forget their pauses.
+    pub(crate) fn forget_pauses<P: Probe>(
+        &mut self,
+        at: PortIndex,
+        now: Time,
+        events: &mut EventQueue,
+        probe: &mut P,
+    ) {
+        let number = self.numbers[at.index()] as usize;
+        match self.owners[at.index()] {
+            Node::Switch(switch) => {
+                if let Some(pausing) = &mut self.switches[switch.index()].lossless {
+                    pausing.lossless.forget_pauses(number);
+                }
+            }
+            Node::Host(host) => self.reset_nic(host, now, events),
+        }
+        if self.ports[at.index()].has_priorities() {
+            self.change_pauses(at, PauseEvent::LinkDown, now, events, probe);
+        }
+    }
+
+    /// The link of a switch's port has failed with these packets in its queue.
+    pub(crate) fn release_cut(
+        &mut self,
+        switch: SwitchIndex,
+        at: PortIndex,
+        stored: &[Packet],
+        begun: bool,
+        now: Time,
+    ) {
+        if self.switches[switch.index()].lossless.is_none() {
+            return;
+        }
+        let all = stored.iter().enumerate();
+        for (index, packet) in all.filter(|(_, packet)| !packet.is_pause()) {
+            let passage = self.passage(at, packet);
+            if let Some(pausing) = &mut self.switches[switch.index()].lossless {
+                pausing.lossless.cut(now, &passage, begun && index == 0);
+            }
+        }
+    }
+
+    /// Asserts that the accounts of a switch are those of the packets in its ports.
+    pub(crate) fn check_accounts(&self, switch: SwitchIndex) {
+        let Some(pausing) = &self.switches[switch.index()].lossless else {
+            return;
+        };
+        let memory = pausing.lossless.memory();
+        let sending = pausing.lossless.counts_sending();
+        let ports = self.ports_of[switch.index()].iter();
+        let of_port = |port: &PortIndex| {
+            self.ports[port.index()].bytes_of(sending, |priority| memory.counts(priority))
+        };
+        let stored = ports
+            .map(of_port)
+            .fold(Bytes::ZERO, |sum, bytes| sum + bytes);
+        assert_eq!(
+            memory.stored(),
+            stored,
+            "a memory stores what its ports store"
+        );
     }
 
     /// A timer of pauses has come. Returns the packets that a storm drops, and their port.
@@ -251,7 +322,10 @@ impl Network {
                 self.send_pauses_of(switch, now, events, probe);
                 None
             }
-            PauseTimer::Expiry(at) => Some((at, self.change_pauses(at, None, now, events, probe))),
+            PauseTimer::Expiry(at) => {
+                let timeout = PauseEvent::Timeout;
+                Some((at, self.change_pauses(at, timeout, now, events, probe)))
+            }
             PauseTimer::Check => {
                 self.check_deadlock(now, events);
                 None
@@ -270,23 +344,23 @@ impl Network {
     ) {
         let at = Self::reverse(from);
         if self.ports[at.index()].has_priorities() {
-            let flushed = self.change_pauses(at, Some(&frame), now, events, probe);
+            let frame = PauseEvent::Frame(frame);
+            let flushed = self.change_pauses(at, frame, now, events, probe);
             assert!(flushed.is_empty(), "a storm begins at a timeout");
         }
     }
 
-    /// A pause frame for a port with priorities has arrived, or a timeout of its pauses (`None`). Returns the packets that
-    /// a storm drops.
+    /// The pauses of a port with priorities change. Returns the packets that a storm drops.
     pub(crate) fn change_pauses<P: Probe>(
         &mut self,
         at: PortIndex,
-        frame: Option<&PauseFrame>,
+        change: PauseEvent,
         now: Time,
         events: &mut EventQueue,
         probe: &mut P,
     ) -> Vec<Packet> {
         let port = &mut self.ports[at.index()];
-        let (flushed, mut wakes) = port.change_pauses(frame, now, probe);
+        let (flushed, mut wakes) = port.change_pauses(change, now, probe);
         let expiry = port.next_expiry(now);
         self.record_pauses(at, now, events);
         if let Some(expiry) = expiry {

@@ -8,7 +8,7 @@ use incastle_transport::tcp;
 
 use super::AllPartitions;
 use super::stack::HostStack;
-use crate::core::{FlowIndex, Side};
+use crate::core::{FlowIndex, Node, Side, SwitchIndex};
 use crate::flow::{FlowRecord, Transport};
 use crate::network::{Packet, Port};
 use crate::probe::Probe;
@@ -140,6 +140,11 @@ impl<P: Probe> HostStack<P> {
                 .inside(pool)
                 .filter(|packet| packet.has_extra())
                 .count();
+        }
+        for switch in (0..network.switch_count()).map(SwitchIndex::from_index) {
+            if self.fabric.has(Node::Switch(switch)) {
+                network.check_accounts(switch);
+            }
         }
         with_extras += self
             .packets_at_hosts()

@@ -10,7 +10,7 @@ use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, TransportSpec, UdtStart,
 };
 use incastle_engine::layout::PrefetchHints;
-use incastle_engine::network::{HostConfig, JitterAppliesTo};
+use incastle_engine::network::{HostConfig, JitterAppliesTo, Outage};
 use incastle_engine::probe::{NoProbe, Probe};
 use incastle_engine::{Simulation, Totals};
 use incastle_queueing::{PauseThreshold, PortBuffer, Priority};
@@ -317,4 +317,34 @@ fn a_nic_with_a_capacity_drops_in_its_place() {
             .sum::<u64>(),
         0
     );
+}
+
+#[test]
+fn a_link_that_fails_forgets_its_pauses() {
+    // Host 0 is paused from 38,512 ns on; its link fails at 60 us, and recovers at 100 us. The switch sends what it has,
+    // until 494 us, and the account pauses nobody; TCP sends the rest after its timeout.
+    let failing = Lossless {
+        outage: Some(Outage {
+            from: at_us(60),
+            until: at_us(100),
+        }),
+        ..slow_receiver()
+    };
+    let network = failing.build();
+    let nic = network.ports().next().expect("host 0 was linked first");
+    let mut simulation = Simulation::new(network, Deliveries::default());
+    let mut transfer = tcp(0, 2, 14_600);
+    transfer.config.rto.min = Span::from_us(700);
+    transfer.config.rto.initial = Span::from_us(700);
+    run(&mut simulation, vec![Box::new(transfer)], 10);
+    let at = simulation.probe().0.iter().map(|(_, at)| *at / 1_000);
+    let at: Vec<u64> = at.collect();
+    assert_eq!(at[..4], [134_000, 254_000, 374_000, 494_000]);
+    assert_eq!(at.len(), 10, "everything is delivered: {at:?}");
+    let priority = Priority::new(LOSSLESS).expect("it is one of eight");
+    let pauses = simulation.network().pauses(nic, priority, simulation.now());
+    let pauses = pauses.expect("the host was paused");
+    // The first pause ended with the link.
+    assert_eq!(pauses.pauses, pauses.resume_frames + 1);
+    assert!(pauses.paused_for >= Span::from_ns(60_000 - 38_512));
 }

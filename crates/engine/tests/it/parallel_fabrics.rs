@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::common::fabrics::{Fabric, Flow, fabrics, flows};
+use crate::common::fabrics::{Flow, changes, fabrics, flows};
 use crate::parallel::{alone, drive, parts, results};
 use incastle_cases::cases;
 use incastle_engine::Simulation;
+use incastle_engine::network::Network;
 use incastle_engine::parallel::Partitioning;
 use incastle_engine::probe::NoProbe;
 use incastle_units::{Span, Time};
@@ -13,8 +14,7 @@ use proptest::prelude::*;
 
 const END: Time = Time::from_ps(700_000_000);
 
-fn simulation(fabric: &Fabric, flows: &[Flow]) -> Simulation<NoProbe> {
-    let network = fabric.build();
+fn simulation(network: Network, flows: &[Flow]) -> Simulation<NoProbe> {
     let hosts = network.host_count();
     let mut simulation = Simulation::new(network, NoProbe);
     for flow in flows {
@@ -30,10 +30,17 @@ proptest! {
     fn parts_give_what_the_whole_gives(
         fabric in fabrics(30..120),
         flows in flows(),
+        changes in prop::option::of(changes()),
         count in 2..4_usize,
         budgets in prop::collection::vec(prop_oneof![Just(u64::MAX), 1..8_u64, 1..200_u64], 1..6),
     ) {
-        let make = || simulation(&fabric, &flows);
+        let make = || {
+            let network = match &changes {
+                None => fabric.build(),
+                Some(changes) => fabric.build_changing(changes),
+            };
+            simulation(network, &flows)
+        };
         // All hosts may be at one switch.
         if let Ok(partition) = Partitioning::new(make().network(), count) {
             let partition = Arc::new(partition);

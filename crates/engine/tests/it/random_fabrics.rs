@@ -1,7 +1,7 @@
 //! Random networks with priorities, PFC and mixed traffic: packets are conserved, lossless priorities lose nothing with
 //! enough headroom, and what they lose with too little is counted where it came in.
 
-use crate::common::fabrics::{Fabric, Flow, fabrics, flows};
+use crate::common::fabrics::{Fabric, Flow, changes, fabrics, flows};
 use incastle_cases::cases;
 use incastle_engine::core::{FlowIndex, Node, PortIndex};
 use incastle_engine::layout::PrefetchHints;
@@ -118,6 +118,15 @@ proptest! {
         fabric in fabrics(0..60), flows in flows(),
     ) {
         check(&run(fabric.build(), &flows));
+    }
+
+    #[test]
+    fn links_that_change_keep_packets_and_accounts(
+        fabric in fabrics(20..120), flows in flows(), changes in changes(),
+    ) {
+        let once = || run(fabric.build_changing(&changes), &flows);
+        let (one, other) = (once(), once());
+        prop_assert_eq!((one.digest, one.totals), (other.digest, other.totals));
     }
 
     #[test]

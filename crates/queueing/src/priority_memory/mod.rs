@@ -135,6 +135,11 @@ impl PriorityMemory {
         self.ingress.release(ingress, priority, size)
     }
 
+    /// Whether packets of a priority take memory.
+    pub const fn counts(&self, priority: Priority) -> bool {
+        !self.uncounted.contains(priority)
+    }
+
     /// The account of a priority at an ingress port.
     pub fn ingress(&self, port: usize, priority: Priority) -> IngressAccount {
         self.ingress.account(port, priority)

@@ -251,6 +251,11 @@ impl Gate {
         std::mem::replace(&mut self.buffer, nothing)
     }
 
+    /// Whether the link is down.
+    pub(crate) const fn is_shut(&self) -> bool {
+        self.shut
+    }
+
     /// The link has recovered, with its buffer.
     pub(crate) fn reopen(&mut self, buffer: PortBuffer) {
         assert!(self.shut, "a link that recovers was down");

@@ -37,7 +37,7 @@ pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 use gate::QueueView;
 pub use priority::PriorityConfig;
-pub(crate) use priority::STORM;
+pub(crate) use priority::{PauseEvent, STORM};
 pub(crate) use sampler::Sampler;
 pub(crate) use take_back::TakenBack;
 

@@ -116,17 +116,17 @@ impl PriorityLanes {
         })
     }
 
-    /// A pause frame has arrived, or the end of a pause or the begin or the end of a storm (`None`); returns the packets
-    /// that a storm drops, and the departure of a packet that begins.
+    /// Returns the packets that a storm drops, and the departure of a packet that begins.
     pub(super) fn change_pauses(
         &mut self,
-        frame: Option<&PauseFrame>,
+        change: PauseEvent,
         now: Time,
         line: &mut Serializer,
     ) -> (Vec<Packet>, Option<Time>) {
-        let effect = match frame {
-            Some(frame) => self.receiver.on_frame(now, frame),
-            None => self.receiver.on_timeout(now),
+        let effect = match change {
+            PauseEvent::Frame(frame) => self.receiver.on_frame(now, &frame),
+            PauseEvent::Timeout => self.receiver.on_timeout(now),
+            PauseEvent::LinkDown => self.receiver.reset(now),
         };
         let PauseEffect {
             stopped,
@@ -200,6 +200,7 @@ impl PriorityLanes {
     }
 
     pub(super) fn change_rate(&mut self, now: Time, line: &mut Serializer) -> Option<Time> {
+        self.receiver.change_rate(line.rate());
         self.queue.change_rate(now, line)
     }
 
@@ -262,16 +263,15 @@ impl Port {
         }
     }
 
-    /// A pause frame has arrived, or a timeout of pauses (`None`). Returns the packets that a storm drops, and the next
-    /// departure.
+    /// Returns the packets that a storm drops, and the next departure.
     pub(crate) fn change_pauses<P: Probe>(
         &mut self,
-        frame: Option<&PauseFrame>,
+        change: PauseEvent,
         now: Time,
         probe: &mut P,
     ) -> (Vec<Packet>, Wakes) {
         let lanes = lanes(&mut self.scheduled);
-        let (flushed, departure) = lanes.change_pauses(frame, now, &mut self.line);
+        let (flushed, departure) = lanes.change_pauses(change, now, &mut self.line);
         if (departure.is_some() || !flushed.is_empty()) && self.observed {
             probe.queue_changed(self.index, now, lanes.backlog().waiting_packets);
         }
@@ -312,6 +312,26 @@ impl Port {
         }
     }
 
+    /// Bytes of packets for which this holds, in a port with priorities: waiting, and being sent or not.
+    pub(crate) fn bytes_of(&self, sending: bool, counts: impl Fn(Priority) -> bool) -> Bytes {
+        let Some(ScheduledQueue::Priority(lanes)) = self.scheduled.as_deref() else {
+            return Bytes::ZERO;
+        };
+        let counted = |packet: &&Packet| !packet.is_pause() && counts(packet.priority());
+        let sum = |sum: Bytes, packet: &Packet| sum + packet.size();
+        let all = lanes.queue.stored().filter(counted).fold(Bytes::ZERO, sum);
+        let being_sent = lanes.queue.sending().filter(|_| !sending);
+        all - being_sent.filter(counted).map_or(Bytes::ZERO, Packet::size)
+    }
+
+    /// Whether a packet is being sent by a port with priorities.
+    pub(crate) fn sends_by_priority(&self) -> bool {
+        match self.scheduled.as_deref() {
+            Some(ScheduledQueue::Priority(lanes)) => lanes.queue.sending().is_some(),
+            _ => false,
+        }
+    }
+
     /// Bytes of a priority that wait here and came in by another port of the switch.
     pub(crate) fn waiting_from(&self, ingress: PortIndex, priority: Priority) -> Bytes {
         let Some(ScheduledQueue::Priority(lanes)) = self.scheduled.as_deref() else {
@@ -326,6 +346,17 @@ impl Port {
     pub(crate) fn has_priorities(&self) -> bool {
         matches!(self.scheduled.as_deref(), Some(ScheduledQueue::Priority(_)))
     }
+}
+
+/// A change of the pauses of a port.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum PauseEvent {
+    /// A pause frame has arrived.
+    Frame(PauseFrame),
+    /// A pause may have expired, a storm begun or ended.
+    Timeout,
+    /// The link has failed.
+    LinkDown,
 }
 
 /// The verdict on the packets that a storm drops.

@@ -5,7 +5,7 @@ use incastle_routing::Routes;
 
 use super::Fabric;
 use crate::core::{Event, Kind, Node, PortIndex};
-use crate::network::{Change, FAILURES, Packet, PauseTimer, STORM};
+use crate::network::{Change, FAILURES, Network, Packet, PauseTimer, STORM};
 use crate::probe::Probe;
 
 /// The verdict on a packet that is lost with its link.
@@ -62,14 +62,33 @@ impl<P: Probe> Fabric<P> {
         let buffer = self.network.failures.buffers.remove(&at);
         let buffer = buffer.expect("a link that recovers was down");
         self.network.ports[at.index()].gate.reopen(buffer);
+        if let Node::Host(host) = self.network.owners[at.index()] {
+            let now = self.clock.now();
+            self.network.wake_nic(host, now, &mut self.clock.events);
+        }
     }
 
     fn link_goes_down(&mut self, at: PortIndex) {
-        if !self.cut_off(at) {
-            return;
+        if self.cut_off(at) {
+            self.cut_port(at);
         }
+        let now = self.clock.now();
+        for end in [at, Network::reverse(at)] {
+            if self.has(self.network.owner(end)) {
+                let (events, probe) = (&mut self.clock.events, &mut self.probe);
+                self.network.forget_pauses(end, now, events, probe);
+            }
+        }
+        let (events, probe) = (&mut self.clock.events, &mut self.probe);
+        self.network.send_pauses(at, now, events, probe);
+    }
+
+    /// The packets in a port and on its link are lost.
+    fn cut_port(&mut self, at: PortIndex) {
+        let now = self.clock.now();
+        let begun = self.network.ports[at.index()].sends_by_priority();
         let (pool, probe) = (&mut self.network.pool, &mut self.probe);
-        let cut = self.network.ports[at.index()].go_down(self.clock.now(), pool, probe);
+        let cut = self.network.ports[at.index()].go_down(now, pool, probe);
         let is_cut = self.network.ports[at.index()].is_cut();
         if let Some(arrival) = cut.arrival.filter(|_| !is_cut) {
             self.clock
@@ -77,12 +96,18 @@ impl<P: Probe> Fabric<P> {
                 .remove(Event::new(arrival, Kind::Arrival, at.0));
         }
         self.network.failures.buffers.insert(at, cut.buffer);
-        if let Node::Switch(switch) = self.network.owners[at.index()] {
-            for packet in &cut.stored {
-                self.network.release(switch, packet.size());
+        let mut held = Vec::new();
+        match self.network.owners[at.index()] {
+            Node::Switch(switch) => {
+                for packet in &cut.stored {
+                    self.network.release(switch, packet.size());
+                }
+                let stored = &cut.stored;
+                self.network.release_cut(switch, at, stored, begun, now);
             }
+            Node::Host(host) => held = self.network.take_held(host, now),
         }
-        for packet in cut.stored.iter().chain(&cut.on_the_wire) {
+        for packet in cut.stored.iter().chain(&cut.on_the_wire).chain(&held) {
             self.lose_packet(at, LOST, packet);
         }
     }

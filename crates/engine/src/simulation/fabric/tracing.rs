@@ -97,6 +97,7 @@ impl<P: Probe> Fabric<P> {
     }
 
     fn recorded_tag(&self, packet: &Packet) -> Option<Tag> {
-        self.records(packet.to).then(|| packet.tag()).flatten()
+        let recorded = self.recording && !packet.is_pause() && self.records(packet.to);
+        recorded.then(|| packet.tag()).flatten()
     }
 }

@@ -5,6 +5,7 @@ use incastle_units::Time;
 
 use super::{Fabric, HostStack};
 use crate::core::{EndpointIndex, HostIndex};
+use crate::network::PauseEvent;
 use crate::probe::Probe;
 
 impl<P: Probe> HostStack<P> {
@@ -21,7 +22,8 @@ impl<P: Probe> HostStack<P> {
         let at = network.hosts[host.index()].port;
         if network.ports[at.index()].has_priorities() {
             let events = &mut clock.events;
-            let stormed = network.change_pauses(at, Some(&frame), now, events, probe);
+            let frame = PauseEvent::Frame(frame);
+            let stormed = network.change_pauses(at, frame, now, events, probe);
             assert!(stormed.is_empty(), "hosts have no watchdog");
             return;
         }

@@ -10,8 +10,8 @@ use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, QueuePairSettings, TransportSpec,
 };
 use incastle_engine::network::{
-    Ecmp, HostConfig, JitterAppliesTo, LinkConfig, Network, NetworkBuilder, PriorityConfig,
-    SwitchConfig,
+    Degradation, Ecmp, HostConfig, JitterAppliesTo, LinkConfig, Network, NetworkBuilder, Outage,
+    PriorityConfig, RateChange, SwitchConfig,
 };
 use incastle_queueing::{
     AccountingOptions, IngressPortConfig, LosslessConfig, PAUSE_FRAME_SIZE, PauseMode,
@@ -23,7 +23,7 @@ use incastle_units::{Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
 use super::shapes::{Shape, ecmps, shapes};
-use super::{Algo, controller, tcp_config};
+use super::{Algo, controller, degradations, tcp_config};
 
 /// Two lossless priorities; number 6 is that of control packets, which take no memory; all others are lossy.
 pub(crate) const LOSSLESS: PrioritySet = PrioritySet::from_bits(1 << 3 | 1 << 4);
@@ -123,8 +123,25 @@ impl Fabric {
         }
     }
 
-    /// The network, with a change of the configuration of each direction of each link between switches.
-    pub(crate) fn build_with(&self, change: impl Fn(usize, &mut LinkConfig)) -> Network {
+    /// The network, with links that fail, slow down or are degraded.
+    pub(crate) fn build_changing(&self, changes: &[Changes]) -> Network {
+        let all = changes.iter().cycle();
+        let changes: Vec<&Changes> = all.take(self.links.len()).collect();
+        self.build_with(|number, link| {
+            let of = changes[number];
+            link.failures.clone_from(&of.failures);
+            link.degradations.clone_from(&of.degradations);
+            let rate = Rate::from_bits_per_second(link.rate.bits_per_second() / 3);
+            link.schedule = of
+                .slower
+                .iter()
+                .map(|&at| RateChange { at, rate })
+                .collect();
+        })
+    }
+
+    /// The network, with a change of the configuration of each direction of each link.
+    fn build_with(&self, change: impl Fn(usize, &mut LinkConfig)) -> Network {
         let mut builder = NetworkBuilder::new(self.seed);
         builder.ecmp(self.ecmp);
         builder.pause_mode(self.mode);
@@ -140,13 +157,15 @@ impl Fabric {
         let (of_hosts, between) = self.links.split_at(self.shape.hosts.len());
         for (index, (&switch, line)) in self.shape.hosts.iter().zip(of_hosts).enumerate() {
             let host = Node::Host(builder.host(format!("h{index}"), config));
-            let down = line.link(Some(self.scheduler));
-            builder.link(host, switches[switch], line.link(None), down);
+            let [mut up, mut down] = [None, Some(self.scheduler)].map(|of| line.link(of));
+            change(index, &mut up);
+            change(index, &mut down);
+            builder.link(host, switches[switch], up, down);
         }
         for (number, (&(a, b), line)) in self.shape.links.iter().zip(between).enumerate() {
             let direction = || {
                 let mut link = line.link(Some(self.scheduler));
-                change(number, &mut link);
+                change(of_hosts.len() + number, &mut link);
                 link
             };
             builder.link(switches[a], switches[b], direction(), direction());
@@ -157,6 +176,50 @@ impl Fabric {
     pub(crate) fn build(&self) -> Network {
         self.build_with(|_, _| {})
     }
+}
+
+/// The changes of a link in both directions.
+#[derive(Debug, Clone)]
+pub(crate) struct Changes {
+    failures: Vec<Outage>,
+    /// When it slows down to a third.
+    slower: Option<Time>,
+    degradations: Vec<Degradation>,
+}
+
+/// Changes of links, in turn; often none.
+pub(crate) fn changes() -> impl Strategy<Value = Vec<Changes>> {
+    let outages = prop::collection::vec((1..200_u64, 1..100_u64), 1..4).prop_map(|spans| {
+        let outage = |now: &mut u64, (up, down)| {
+            let from = *now + up;
+            *now = from + down;
+            let [from, until] = [from, *now].map(|us| Time::ZERO + Span::from_us(us));
+            Some(Outage { from, until })
+        };
+        spans.into_iter().scan(0, outage).collect()
+    });
+    let failures = prop_oneof![3 => Just(Vec::new()), 1 => outages];
+    // Those of milliseconds, forty times sooner.
+    let sooner = |at: Time| Time::ZERO + (at - Time::ZERO) / 40;
+    let degradations = degradations().prop_map(move |periods| {
+        let periods = periods.into_iter().map(|one| Degradation {
+            from: sooner(one.from),
+            until: sooner(one.until),
+            extra_delay: one.extra_delay / 40,
+            ..one
+        });
+        periods.collect()
+    });
+    let slower = prop_oneof![3 => Just(None), 1 => (0..300_u64).prop_map(Some)];
+    let one = (failures, slower, degradations).prop_map(|(failures, slower, degradations)| {
+        let slower = slower.map(|us| Time::ZERO + Span::from_us(us));
+        Changes {
+            failures,
+            slower,
+            degradations,
+        }
+    });
+    prop::collection::vec(one, 1..6)
 }
 
 fn thresholds() -> impl Strategy<Value = PauseThreshold> {

@@ -2,7 +2,7 @@
 
 use incastle_engine::core::{Node, PortIndex};
 use incastle_engine::network::{
-    HostConfig, LinkConfig, Network, NetworkBuilder, PriorityConfig, SwitchConfig,
+    HostConfig, LinkConfig, Network, NetworkBuilder, Outage, PriorityConfig, SwitchConfig,
 };
 use incastle_queueing::{
     AccountingOptions, IngressPortConfig, LinearMarkerConfig, LosslessConfig, PauseMode,
@@ -33,6 +33,8 @@ pub(crate) struct Lossless {
     pub(crate) nic: PortBuffer,
     /// Marks at dequeue.
     pub(crate) marker: Option<LinearMarkerConfig>,
+    /// When the link of host 0 is down, in both directions.
+    pub(crate) outage: Option<Outage>,
 }
 
 impl Default for Lossless {
@@ -52,6 +54,7 @@ impl Default for Lossless {
             host: HostConfig::default(),
             nic: PortBuffer::Unlimited,
             marker: None,
+            outage: None,
         }
     }
 }
@@ -92,11 +95,17 @@ impl Lossless {
         } else {
             self.rate
         };
+        let outages = self.outage.filter(|_| host == 0);
         let nic = LinkConfig {
             buffer: self.nic,
+            failures: outages.into_iter().collect(),
             ..LinkConfig::unlimited(rate, DELAY)
         };
-        (nic, self.port(rate))
+        let port = LinkConfig {
+            failures: outages.into_iter().collect(),
+            ..self.port(rate)
+        };
+        (nic, port)
     }
 
     fn port(self, rate: Rate) -> LinkConfig {
