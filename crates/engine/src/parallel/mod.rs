@@ -14,7 +14,7 @@
 //! of one endpoint. The other partition receives the message late. The events of an endpoint that may have acknowledged
 //! everything therefore wait until the other partitions have reached their instant.
 //!
-//! Leaves out: applications that decide by events at both endpoints or at several flows (requests, dependences), and
+//! Leaves out: a READ of RDMA that is released while its responder, elsewhere, repeats data; applications that decide by events at both endpoints or at several flows (requests, dependences), and
 //! probes with one list over the whole network. Threads are in the driver.
 
 mod logical_process;

@@ -10,7 +10,7 @@ use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, TransportSpec, UdtStart,
 };
 use incastle_engine::layout::PrefetchHints;
-use incastle_engine::network::{HostConfig, JitterAppliesTo, Outage};
+use incastle_engine::network::{HostConfig, JitterAppliesTo};
 use incastle_engine::probe::{NoProbe, Probe};
 use incastle_engine::{Simulation, Totals};
 use incastle_queueing::{PauseThreshold, PortBuffer, Priority};
@@ -324,10 +324,7 @@ fn a_link_that_fails_forgets_its_pauses() {
     // Host 0 is paused from 38,512 ns on; its link fails at 60 us, and recovers at 100 us. The switch sends what it has,
     // until 494 us, and the account pauses nobody; TCP sends the rest after its timeout.
     let failing = Lossless {
-        outage: Some(Outage {
-            from: at_us(60),
-            until: at_us(100),
-        }),
+        outage: Some([60, 100]),
         ..slow_receiver()
     };
     let network = failing.build();

@@ -10,7 +10,7 @@ use incastle_engine::core::{HostIndex, PortIndex, Side};
 use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, QueuePairSettings, TransportSpec,
 };
-use incastle_engine::network::{Network, Outage};
+use incastle_engine::network::Network;
 use incastle_engine::probe::{NoProbe, SentContent};
 use incastle_engine::{Simulation, Totals};
 use incastle_queueing::{LinearMarkerConfig, PauseThreshold, Priority};
@@ -344,19 +344,18 @@ fn runs_are_equal() {
 
 #[test]
 fn a_queue_pair_goes_on_when_its_link_recovers() {
-    let at_us = |us| Time::ZERO + Span::from_us(us);
     let network = Lossless {
-        outage: Some(Outage {
-            from: at_us(20),
-            until: at_us(300),
-        }),
+        outage: Some([20, 300]),
         ..Lossless::default()
     };
     let message = Message::new(0, 8, Verb::Write, 1_000_000);
     let done = Arc::clone(&message.done);
     let (totals, _) = run(network.build(), boxed(vec![message]));
     let done = done.lock().expect("no test has panicked");
-    assert!(done.len() == 1 && done[0] > at_us(300), "{done:?}");
+    assert!(
+        done.len() == 1 && done[0] > Time::ZERO + Span::from_us(300),
+        "{done:?}"
+    );
     // While the link is down the NIC sends nothing: no more is lost than was on the link, and ACKs.
     assert!(
         totals.failure_drops > 0 && totals.failure_drops < 20,

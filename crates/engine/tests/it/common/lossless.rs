@@ -9,7 +9,7 @@ use incastle_queueing::{
     PauseSenderConfig, PauseThreshold, PortBuffer, PriorityEcnConfig, PriorityMemoryConfig,
     PrioritySet, ReleaseAt,
 };
-use incastle_units::{Bytes, Rate, Span};
+use incastle_units::{Bytes, Rate, Span, Time};
 
 /// 80 ps per byte.
 pub(crate) const RATE: Rate = Rate::from_bits_per_second(100_000_000_000);
@@ -33,8 +33,8 @@ pub(crate) struct Lossless {
     pub(crate) nic: PortBuffer,
     /// Marks at dequeue.
     pub(crate) marker: Option<LinearMarkerConfig>,
-    /// When the link of host 0 is down, in both directions.
-    pub(crate) outage: Option<Outage>,
+    /// When the link of host 0 is down, in both directions: from and until, in microseconds.
+    pub(crate) outage: Option<[u16; 2]>,
 }
 
 impl Default for Lossless {
@@ -95,7 +95,12 @@ impl Lossless {
         } else {
             self.rate
         };
+        let at = |us| Time::ZERO + Span::from_us(u64::from(us));
         let outages = self.outage.filter(|_| host == 0);
+        let outages = outages.map(|[from, until]| Outage {
+            from: at(from),
+            until: at(until),
+        });
         let nic = LinkConfig {
             buffer: self.nic,
             failures: outages.into_iter().collect(),
