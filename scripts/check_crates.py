@@ -45,11 +45,11 @@ BELOW: dict[str, set[str]] = {
     },
     "recorder": {"units", "memory", "congestion", "queueing", "transport", "engine"},
     "text": set(),
-    "language": {"units", "congestion", "queueing", "transport", "text"},
+    "language": {"units", "congestion", "queueing", "transport", "rdma", "text"},
     "scenario": {"units", "congestion", "queueing", "transport", "text", "language"},
-    "workload": {"units", "congestion", "transport", "engine", "scenario"},
+    "workload": {"units", "congestion", "transport", "rdma", "engine", "scenario"},
     "experiment": {
-        *("units", "congestion", "queueing", "transport", "capture", "engine", "recorder"),
+        *("units", "congestion", "queueing", "transport", "rdma", "capture", "engine", "recorder"),
         *("scenario", "workload"),
     },
     "estimate": {
