@@ -108,6 +108,7 @@ def test_a_configuration_becomes_keys(cli: Cli, folder: Path) -> None:
         ("ENABLE_PFC 0", "switch.pfc", "pause_frames", False),
         ("HAS_WIN 0", "transport", "window", "unlimited"),
         ("ACK_HIGH_PRIO 1", "transport", "control_class", 0),
+        ("RATE_BOUND 0", "transport", "rate_bound", False),
         ("L2_BACK_TO_ZERO 1 L2_CHUNK_SIZE 4000", "transport", "chunk", "4 packets"),
         ("EWMA_GAIN 0", "transport", "g", 0.0),
         ("CLAMP_TARGET_RATE 1", "transport", "clamp_tgt_rate", True),
@@ -196,7 +197,6 @@ def test_seconds_are_cut_as_in_ns3(text: str, ns: int) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("RATE_BOUND 0", "RATE_BOUND 0: flows that ignore their rate"),
         ("ERROR_RATE_PER_LINK 0.1", "links that lose packets: not simulated together"),
         ("LINK_DOWN 5 0 3", "LINK_DOWN: a link that fails is not simulated"),
         ("L2_BACK_TO_ZERO 1 L2_CHUNK_SIZE 1500", "L2_CHUNK_SIZE 1500: chunks are whole packets"),

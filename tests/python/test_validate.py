@@ -248,10 +248,10 @@ def test_flows_of_several_priorities_keep_their_places(tmp_path: Path) -> None:
 
 
 def test_what_is_not_simulated_is_refused(cli: Cli, oracle: Path) -> None:
-    (oracle / "star-hpcc" / "config.txt").write_text(CONFIG + "RATE_BOUND 0\n")
+    (oracle / "star-hpcc" / "config.txt").write_text(CONFIG + "LINK_DOWN 9 0 3\n")
     output = cli("validate", "oracle")
     assert output.status == 2
-    assert output.err.startswith("error: oracle/star-hpcc/config.txt: RATE_BOUND 0: flows that")
+    assert output.err.startswith("error: oracle/star-hpcc/config.txt: LINK_DOWN: a link that")
 
 
 SPLIT = """\

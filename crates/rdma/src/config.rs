@@ -162,6 +162,9 @@ pub struct Config {
     pub notification: Notification,
     /// Whether a new rate moves a departure.
     pub rate_change: RateChange,
+    /// Whether the rate of the control paces packets; else its first one does, and its window alone limits
+    /// (HPCC-ns3, RATE_BOUND).
+    pub rate_bound: bool,
     /// Time between two packets in addition to the transmission time.
     pub interframe_gap: Span,
     /// The arithmetic of transmission times.
@@ -190,6 +193,7 @@ impl Default for Config {
             // The minimum time between CNPs of DCQCN (SIGCOMM 2015, section 4).
             notification: Notification::Cnp(Span::from_us(50)),
             rate_change: RateChange::NextPacket,
+            rate_bound: true,
             interframe_gap: Span::ZERO,
             transmission: Transmission::Exact,
             max_reads: 16,

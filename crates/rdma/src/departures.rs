@@ -13,6 +13,8 @@ use crate::config::{Config, RateChange};
 pub(crate) struct Departures {
     /// The next data packet may leave then.
     next: Time,
+    /// The rate that the control gave first, its greatest one.
+    first: Option<Rate>,
     /// The rate that the control gave last; none: no pacing.
     rate: Option<Rate>,
     /// Bytes on the wire of the packet that left last.
@@ -23,6 +25,7 @@ impl Departures {
     pub(crate) const fn new(rate: Option<Rate>) -> Self {
         Self {
             next: Time::ZERO,
+            first: rate,
             rate,
             last: Bytes::new(0),
         }
@@ -37,7 +40,13 @@ impl Departures {
     pub(crate) fn on_sent(&mut self, now: Time, wire: Bytes, config: &Config) {
         assert!(now >= self.next, "a packet waits for its departure");
         self.last = wire;
-        self.next = now + Self::time_of(wire, self.rate, config) + config.interframe_gap;
+        // HPCC-ns3, `UpdateNextAvail`.
+        let rate = if config.rate_bound {
+            self.rate
+        } else {
+            self.first
+        };
+        self.next = now + Self::time_of(wire, rate, config) + config.interframe_gap;
     }
 
     /// The control may have changed its rate.

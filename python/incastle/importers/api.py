@@ -147,7 +147,7 @@ def _made(found: dict[str, Found], choices: write.Choices, counting: Counting) -
 def _configured(found: dict[str, Found], choices: write.Choices, counting: Counting) -> _Made:
     """Return a simulation from its configuration; files that are given replace those it names."""
     lines = found["configuration"][1]
-    choices.refuse_beside(lines.file)
+    choices.refuse_with(lines.file)
     others: dict[str, Lines | None] = {"topology": None, "flows": None}
     for role in others.keys() & found.keys():
         kind, other = found[role]

@@ -5,8 +5,8 @@ src/point-to-point/model/ (rdma-hw.cc, switch-mmu.cc, switch-node.cc, qbb-net-de
 src/internet/model/ (seq-ts-header.cc, int-header.h). Oddities without a key are those of
 `compat = "hpcc-ns3"`.
 
-Leaves out, with an error: RATE_BOUND 0, losses on links, links that fail, and chunks that are no
-whole number of packets.
+Leaves out, with an error: losses on links, links that fail, and chunks that are no whole number of
+packets.
 """
 
 from __future__ import annotations
@@ -114,8 +114,6 @@ def _refuse(config: HpccConfig, links: Sequence[Link]) -> None:
     def fail(message: str) -> None:
         raise BrokenFile(config.file, 0, message)
 
-    if not config.rate_bound:
-        fail("RATE_BOUND 0: flows that ignore their rate are not simulated here")
     if config.error_rate or any(link.loss for link in links):
         fail("links that lose packets: not simulated together with priorities")
     if config.link_down:
@@ -195,6 +193,7 @@ def _transport(config: HpccConfig, priority: int) -> Table:
         "min_rate": quantities.rate(config.min_rate),
         "window": quantities.size(window.bytes) if window else "unlimited",
         "window_follows_rate": window is not None and window.scaled,
+        "rate_bound": config.rate_bound,
         "mtu": quantities.size(config.payload_bytes),
         **_sizes(config.control),
         "packets_per_ack": 1,

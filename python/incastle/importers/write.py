@@ -66,7 +66,7 @@ class Choices:
     buffer: str | None = None
     duration: str | None = None
 
-    def refuse_beside(self, config: str) -> None:
+    def refuse_with(self, config: str) -> None:
         """Refuse what a configuration sets.
 
         Raises:

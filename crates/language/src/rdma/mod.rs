@@ -40,6 +40,8 @@ table! {
         value window: Window = Window::default_for(congestion.as_ref()), shown "`\"bdp\"` under hpcc, else `\"unlimited\"`", from "HPCC, SIGCOMM 2019, section 3.2; HPCC-ns3, run.py, HAS_WIN";
         /// Whether the window shrinks in proportion to the rate.
         value window_follows_rate: bool = Control::reads(congestion.as_ref()), shown "true under hpcc, else false", from "HPCC-ns3, run.py, VAR_WIN";
+        /// Whether the rate of the control paces packets. Else `max_rate` does, and the window alone follows the control.
+        value rate_bound: bool = Config::default().rate_bound, from "HPCC-ns3, RATE_BOUND";
         /// T: the round-trip time of `"bdp"` and of HPCC's law; `"path"` is the idle one of each path.
         value base_rtt: BaseRtt = BaseRtt::Path;
         /// Whether packets gather telemetry (INT) at each switch, which acknowledgements return.
@@ -320,6 +322,7 @@ impl Rdma {
                 (Some(Compat::HpccNs3), Control::Hpcc(_)) => RateChange::MovesScheduled,
                 _ => RateChange::NextPacket,
             },
+            rate_bound: self.rate_bound,
             max_reads: small(self.max_reads.into()),
             ..base
         }

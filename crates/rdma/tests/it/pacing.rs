@@ -101,12 +101,8 @@ fn the_last_packet_may_exceed_the_window() {
     }
 }
 
-/// The instant of the next packet after an ACK that changes the rate from 8 to 2 Gbit/s.
-fn departure_after_change(rate_change: RateChange, then: Rate) -> DataAt {
-    let config = Config {
-        rate_change,
-        ..config()
-    };
+/// After an ACK that changes the rate from 4 Gbit/s, with two packets sent and one left.
+fn pair_after_change(config: Config, then: Rate) -> QueuePair {
     let control = Fixed {
         then: Some(then),
         ..paced(mbit(4_000))
@@ -127,7 +123,16 @@ fn departure_after_change(rate_change: RateChange, then: Rate) -> DataAt {
         hop_count: None,
     };
     pair.handle(us(3), &arrival, &mut rng());
-    pair.data_at(us(3))
+    pair
+}
+
+/// The instant of the next packet after that.
+fn departure_after_change(rate_change: RateChange, then: Rate) -> DataAt {
+    let config = Config {
+        rate_change,
+        ..config()
+    };
+    pair_after_change(config, then).data_at(us(3))
 }
 
 /// The third packet is scheduled at 4 us. At 1 Gbit/s the second takes 8 us, at 8 Gbit/s 1 us.
@@ -142,6 +147,21 @@ fn a_new_rate_moves_the_next_departure_only_where_asked() {
         DataAt::At(us(10))
     );
     assert_eq!(departure_after_change(moves, mbit(8_000)), DataAt::Now);
+}
+
+/// The third packet leaves at 4 us, and takes 8 us at 1 Gbit/s, 2 us at the first rate.
+#[test]
+fn without_the_bound_of_the_rate_the_first_one_paces() {
+    for (rate_bound, next) in [(true, us(12)), (false, us(6))] {
+        let config = Config {
+            rate_bound,
+            ..config()
+        };
+        let mut pair = pair_after_change(config, mbit(1_000));
+        pair.post(Verb::Write, 1_000);
+        assert!(pair.poll_data(us(4), &mut rng()).is_some());
+        assert_eq!(pair.data_at(us(4)), DataAt::At(next));
+    }
 }
 
 /// 1048 bytes at 10 Gbit/s: 838.4 ns, or 838 in ns-3.
