@@ -115,9 +115,9 @@ def _refuse(config: HpccConfig, links: Sequence[Link]) -> None:
         raise BrokenFile(config.file, 0, message)
 
     if config.error_rate or any(link.loss for link in links):
-        fail("links that lose packets: not simulated together with priorities")
+        fail("links that lose packets are not imported with a configuration")
     if config.link_down:
-        fail("LINK_DOWN: a link that fails is not simulated together with priorities")
+        fail("LINK_DOWN: a link that fails is not imported")
     chunk = config.go_back_chunk_bytes
     if chunk and chunk % config.payload_bytes:
         fail(
