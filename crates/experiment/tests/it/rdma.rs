@@ -188,3 +188,25 @@ fn a_window_bounds_what_is_outstanding() {
     );
     assert_eq!(output.totals.drops, 0);
 }
+
+#[test]
+fn queue_pairs_outlive_a_failure_of_a_lossless_fabric() {
+    let text = STAR
+        .replace(
+            "topology = \"star\"\nsenders = 8",
+            "topology = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4",
+        )
+        .replace("from = \"senders\"", "from = \"host:0..3\"")
+        .replace("to = \"receiver\"", "to = \"host:4\"");
+    let failure = "[network.failures.trunk]\nbetween = [\"leaf:0\", \"spine:0\"]\ndown = \"20 us\"\nup = \"1 ms\"\n";
+    let sets = [
+        ("switch.buffer.shared", "4 MiB"),
+        ("run.duration", "1 s"),
+        ("run.stop", "when-done"),
+        ("transport.ack_timeout", "1 ms"),
+    ];
+    let output = result(&format!("{text}{failure}"), &sets);
+    assert!(output.totals.failure_drops > 0, "packets were on the link");
+    assert_eq!(output.totals.delivered_bytes, 4 * 500_000);
+    assert_eq!(output.totals.headroom_drops, 0);
+}

@@ -35,7 +35,6 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
     for number in 0..layout.switches.len() {
         let switch = switch_at(root, layout, number);
         if has_priorities(switch) {
-            check_links(number, layout, cx);
             check_memory(number, switch, root, layout, cx);
         }
     }
@@ -234,34 +233,6 @@ fn check_queue(path: &str, priorities: &Priorities, root: &Root, cx: &mut Contex
         )
         .help("shares stay right, but are reached over several rounds");
     }
-}
-
-/// Links that change: queues for priorities do not know that.
-fn check_links(number: usize, layout: &Layout, cx: &mut Context<'_>) {
-    let changes = |link: &&Link| {
-        !(link.failures.is_empty() && link.schedule.is_empty() && link.degraded.is_empty())
-    };
-    let Some(link) = links_of(number, layout).find(changes) else {
-        return;
-    };
-    let (what, key) = if !link.failures.is_empty() {
-        ("fails", "network.failures")
-    } else if !link.schedule.is_empty() {
-        ("changes its rate", "network.links")
-    } else {
-        ("is degraded", "network.degraded")
-    };
-    let (a, b) = link.ends;
-    cx.error_at(
-        key,
-        format!(
-            "the link between {} and {} {what}, and the queues for priorities at {} do not support that",
-            quoted(&layout.name(a).to_string()),
-            quoted(&layout.name(b).to_string()),
-            quoted(&layout.switches[number].to_string())
-        ),
-    )
-    .help("choose another kind of queue there, or leave the change out");
 }
 
 /// The sums of headrooms and reserves, and headrooms that are too small for their links.
