@@ -8,6 +8,7 @@ use std::sync::Arc;
 use incastle_engine::Simulation;
 use incastle_engine::network::Network;
 use incastle_engine::parallel::{PartitionError, Partitioning};
+use incastle_rdma::Verb;
 use incastle_recorder::Recorder;
 
 use crate::network::network;
@@ -36,6 +37,9 @@ pub fn parted(
         return Ok(Err(reason));
     }
     let network = network(scenario)?;
+    if let Some(reason) = network.alone_because() {
+        return Ok(Err(reason.to_owned()));
+    }
     Ok(match Partitioning::new(&network, parts) {
         Ok(partition) => Ok((Arc::new(partition), network)),
         Err(PartitionError::OneSwitch) => Err("all hosts at one switch".to_owned()),
@@ -64,9 +68,16 @@ fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
         let closed = closed_loop(group)?;
         Some(format!("{closed} (flows.{name})"))
     });
+    // An endpoint that has been released in one partition could not answer repetitions of the other.
+    let reads = |(_, group): &(String, Group)| {
+        let rdma = group.transport.rdma();
+        rdma.is_some_and(|rdma| rdma.verb == Verb::Read)
+    };
+    let of_reads = scenario.tables().flows.iter().any(reads);
+    let of_reads = of_reads.then(|| "RDMA READs".to_owned());
     let custom = !scenario.custom_controllers().is_empty();
     let of_controllers = custom.then(|| "custom controllers".to_owned());
-    of_measure.or(of_controllers).or(of_groups)
+    of_measure.or(of_controllers).or(of_reads).or(of_groups)
 }
 
 /// The property of a group by which it decides on more than the clock, if there is one.

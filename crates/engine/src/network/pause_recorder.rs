@@ -24,7 +24,7 @@ impl Network {
     /// The reason why the network cannot be simulated in partitions, if there is one.
     pub fn alone_because(&self) -> Option<&'static str> {
         let recorder = self.recorder.as_ref();
-        recorder.map(|_| "recorded pauses, whose roots may be anywhere")
+        recorder.map(|_| "pauses (PFC), whose roots and deadlocks may be anywhere")
     }
 
     /// The recorded pauses, by their beginning.

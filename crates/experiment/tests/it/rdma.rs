@@ -1,6 +1,8 @@
 //! RDMA, priorities and PFC in scenarios: times by hand, lossless incasts, tables, and ideals.
 
-use crate::common::{assert_near, real, result, text, whole};
+use incastle_experiment::alone_because;
+
+use crate::common::{assert_near, real, result, scenario, text, whole};
 
 /// Eight senders and a receiver at 100 Gbit/s (80 ps per byte), links of 1 us.
 const STAR: &str = r#"
@@ -209,4 +211,22 @@ fn queue_pairs_outlive_a_failure_of_a_lossless_fabric() {
     assert!(output.totals.failure_drops > 0, "packets were on the link");
     assert_eq!(output.totals.delivered_bytes, 4 * 500_000);
     assert_eq!(output.totals.headroom_drops, 0);
+}
+
+#[test]
+fn pauses_and_reads_need_one_thread() {
+    let fabric = STAR
+        .replace(
+            "topology = \"star\"\nsenders = 8",
+            "topology = \"leaf-spine\"\nleaves = 2\nspines = 2\nhosts_per_leaf = 4",
+        )
+        .replace("from = \"senders\"", "from = \"host:0..3\"")
+        .replace("to = \"receiver\"", "to = \"host:4\"");
+    let because = |sets: &[(&str, &str)]| alone_because(&scenario(&fabric, sets));
+    let big = ("switch.buffer.shared", "4 MiB");
+    assert!(because(&[big]).is_some_and(|reason| reason.contains("pauses")));
+    let off = ("switch.pfc", "off");
+    assert_eq!(because(&[big, off]), None);
+    let read = ("transport.verb", "read");
+    assert!(because(&[big, off, read]).is_some_and(|reason| reason.contains("READ")));
 }
