@@ -161,6 +161,12 @@ impl Algorithm {
     pub fn is_probing_rtt(&self) -> bool {
         matches!(self, Self::Bbr(bbr) if bbr.is_probing_rtt())
     }
+
+    /// The timer of a controller that has one.
+    #[inline(never)]
+    fn next_timer_of_few(&self) -> Option<Time> {
+        dispatch!(self, c => c.next_timer())
+    }
 }
 
 impl Controller for Algorithm {
@@ -198,7 +204,23 @@ impl Controller for Algorithm {
 
     #[inline]
     fn next_timer(&self) -> Option<Time> {
-        dispatch!(self, c => c.next_timer())
+        // A table of jumps would cost every packet of TCP more than this comparison.
+        match self {
+            Self::NewReno(_)
+            | Self::Dctcp(_)
+            | Self::Cubic(_)
+            | Self::D2tcp(_)
+            | Self::DtCwa(_)
+            | Self::Prague(_)
+            | Self::Swift(_)
+            | Self::Bbr(_)
+            | Self::Udt(_)
+            | Self::Dcudp(_)
+            | Self::Timely(_)
+            | Self::Hpcc(_)
+            | Self::RateDctcp(_) => None,
+            Self::Dcqcn(_) | Self::Custom(_) => self.next_timer_of_few(),
+        }
     }
 
     #[inline]

@@ -429,10 +429,8 @@ impl Endpoint {
 
     #[inline(never)]
     fn other_timeout(&self) -> Option<Time> {
-        let endpoint = match &self.transport {
-            Transport::Udt(endpoint) => endpoint,
-            Transport::Rdma(endpoint) => return endpoint.pair().poll_timeout(),
-            Transport::Tcp(_) | Transport::Datagram(_) => return None,
+        let Transport::Udt(endpoint) = &self.transport else {
+            return self.queue_pair_timeout();
         };
         // It sends nothing until the waiting packet has left: its deadlines may pass, and are checked then.
         let limited = self.is_limited() && !self.limiter_has_room();
@@ -440,6 +438,14 @@ impl Endpoint {
             return None;
         }
         endpoint.poll_timeout()
+    }
+
+    #[inline(never)]
+    fn queue_pair_timeout(&self) -> Option<Time> {
+        match &self.transport {
+            Transport::Rdma(endpoint) => endpoint.pair().poll_timeout(),
+            _ => None,
+        }
     }
 
     // Interrupt coalescing.

@@ -85,11 +85,17 @@ impl Transport {
     pub(crate) fn is_quiet(&mut self, now: Time) -> bool {
         match self {
             Self::Tcp(connection) => connection.is_quiet(),
-            Self::Datagram(endpoint) => endpoint.is_quiet(),
-            Self::Udt(endpoint) => endpoint.is_quiet(now),
-            // Its NIC asks it.
-            Self::Rdma(_) => true,
+            _ => self.is_quiet_otherwise(now),
         }
+    }
+
+    #[inline(never)]
+    fn is_quiet_otherwise(&mut self, now: Time) -> bool {
+        if let Self::Udt(endpoint) = self {
+            return endpoint.is_quiet(now);
+        }
+        // The NIC of a queue pair asks it.
+        !matches!(self, Self::Datagram(endpoint) if !endpoint.is_quiet())
     }
 
     /// The report of a retransmission timeout in `handle_timeout`; taken once.
@@ -135,11 +141,13 @@ impl Transport {
 
     #[inline(never)]
     fn finished_otherwise(&mut self) -> bool {
-        match self {
-            Self::Udt(endpoint) => endpoint.poll_finished(),
-            Self::Rdma(endpoint) => endpoint.poll_finished(),
-            Self::Tcp(_) | Self::Datagram(_) => false,
+        if let Self::Udt(endpoint) = self {
+            return endpoint.poll_finished();
         }
+        let Self::Rdma(endpoint) = self else {
+            return false;
+        };
+        endpoint.poll_finished()
     }
 
     // The application's side.

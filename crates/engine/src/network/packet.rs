@@ -37,16 +37,16 @@ pub(crate) enum Body {
         place: u32,
         sent_at: Time,
     },
-    /// A congestion notification message (QCN) with its quantised feedback.
-    Cnm {
-        psi: u8,
-    },
     /// A packet of a queue pair.
     Rdma {
         packet: incastle_rdma::Packet,
         /// The place of its telemetry in the arena, or [`NO_TELEMETRY`]; in an ACK, that of the packet that it answers.
         telemetry: u32,
         ip_bytes: u16,
+    },
+    /// A congestion notification message (QCN) with its quantised feedback.
+    Cnm {
+        psi: u8,
     },
     /// A pause frame (IEEE 802.1Qbb) for the node at the end of the link.
     Pause(PauseFrame),

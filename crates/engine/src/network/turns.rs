@@ -46,6 +46,7 @@ impl Turns {
         }
     }
 
+    #[cold]
     fn take(&mut self, at: Time) -> Span {
         let entered = self.entered.entry(at).or_default();
         *entered += 1;
