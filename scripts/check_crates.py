@@ -33,6 +33,7 @@ BELOW: dict[str, set[str]] = {
     "rdma": {"units", "congestion"},
     "routing": {"units", "memory"},
     "links": {"units", "queueing"},
+    "events": {"units"},
     "slots": {"units", "memory"},
     "capture": {"units", "congestion", "queueing", "transport", "rdma"},
     "secure": {"units"},
@@ -41,7 +42,7 @@ BELOW: dict[str, set[str]] = {
     "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket", "secure"},
     "engine": {
         *("units", "memory", "congestion", "queueing", "transport", "rdma", "routing", "links"),
-        "slots",
+        *("events", "slots"),
     },
     "recorder": {"units", "memory", "congestion", "queueing", "transport", "engine"},
     "text": set(),

@@ -5,8 +5,6 @@
 //! `simulation`.
 
 mod clock;
-mod event;
-mod event_queue;
 mod ids;
 
 pub use ids::{AppIndex, EventCountIndex};
@@ -17,5 +15,4 @@ pub use incastle_units::Digest;
 pub use incastle_units::random::{Purpose, Source, substream};
 
 pub(crate) use clock::{Clock, LAST_TURN, Livelock, MAX_EVENTS_PER_INSTANT, Order};
-pub(crate) use event::{Event, Kind};
-pub(crate) use event_queue::EventQueue;
+pub(crate) use incastle_events::{Event, EventQueue, Kind};

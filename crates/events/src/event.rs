@@ -11,7 +11,7 @@ use incastle_units::Time;
 /// The kinds of events in their order at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A general port has finished sending a packet.
     Departure = 0,
     /// A host's NIC dequeues the next packet.
@@ -32,7 +32,7 @@ pub(crate) enum Kind {
 
 impl Kind {
     /// Whether it belongs to a port, a host or an endpoint, each of which is in one partition.
-    pub(crate) const fn is_of_one_place(self) -> bool {
+    pub const fn is_of_one_place(self) -> bool {
         match self {
             Self::Departure | Self::Dequeue | Self::Arrival | Self::Timer | Self::Batch => true,
             Self::Control | Self::Application | Self::Probe => false,
@@ -45,48 +45,51 @@ impl Kind {
 /// Two whole words, which stay in registers: written to memory field by field and read back as a whole, they would
 /// stall.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Event {
-    pub(crate) at: Time,
+pub struct Event {
+    /// Its instant.
+    pub at: Time,
     /// The kind above the source.
     rank: u64,
 }
 
 impl Event {
     /// Later than every event.
-    pub(crate) const NEVER: Self = Self {
+    pub const NEVER: Self = Self {
         at: Time::NEVER,
         rank: u64::MAX,
     };
 
     /// Bits of a rank: three of the kind above those of the source.
-    pub(crate) const RANK_BITS: u32 = 35;
+    pub const RANK_BITS: u32 = 35;
 
+    /// The event of a source at an instant.
     #[inline]
-    pub(crate) const fn new(at: Time, kind: Kind, source: u32) -> Self {
+    pub const fn new(at: Time, kind: Kind, source: u32) -> Self {
         let rank = (kind as u64) << 32 | source as u64;
         Self { at, rank }
     }
 
     /// Kind and source in [`Self::RANK_BITS`] bits, in the order of events at one instant.
     #[inline(always)]
-    pub(crate) const fn rank(self) -> u64 {
+    pub const fn rank(self) -> u64 {
         self.rank
     }
 
     /// The event with an instant and a rank.
     #[inline(always)]
-    pub(crate) const fn of(at: Time, rank: u64) -> Self {
+    pub const fn of(at: Time, rank: u64) -> Self {
         Self { at, rank }
     }
 
     /// Whether it is of this kind: cheaper than [`Self::kind`].
     #[inline(always)]
-    pub(crate) const fn is(self, kind: Kind) -> bool {
+    pub const fn is(self, kind: Kind) -> bool {
         self.rank >> 32 == kind as u64
     }
 
+    /// Its kind.
     #[inline]
-    pub(crate) const fn kind(self) -> Kind {
+    pub const fn kind(self) -> Kind {
         match self.rank >> 32 {
             0 => Kind::Departure,
             1 => Kind::Dequeue,
@@ -99,8 +102,9 @@ impl Event {
         }
     }
 
+    /// Its source.
     #[inline]
-    pub(crate) const fn source(self) -> u32 {
+    pub const fn source(self) -> u32 {
         self.rank as u32
     }
 }

@@ -5,7 +5,7 @@
 
 use incastle_units::Time;
 
-use crate::core::Event;
+use crate::Event;
 
 /// Bits in a word of the map; one word of `sums` covers as many words.
 const WORD: u64 = 64;

@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 
 use incastle_units::{Span, Time};
 
-use crate::core::Event;
+use crate::Event;
 use calendar::{Brief, Calendar, MAX_AFTER, MIN_BUCKETS, WIDEST_SHIFT};
 
 /// The maximum number of buckets.
@@ -33,7 +33,7 @@ const FEW: u64 = 12;
 
 /// The queue.
 #[derive(Debug)]
-pub(crate) struct EventQueue {
+pub struct EventQueue {
     /// The events of the current buckets, in order; those before index `next` have been taken.
     current: Vec<Brief>,
     next: usize,
@@ -86,7 +86,7 @@ impl Default for EventQueue {
 impl EventQueue {
     /// Adds an event, which must not be before the one taken last.
     #[inline(always)]
-    pub(crate) fn push(&mut self, event: Event) {
+    pub fn push(&mut self, event: Event) {
         let bucket = self.calendar.bucket_of(event);
         if self.calendar.has(bucket) {
             self.calendar.insert(bucket, event);
@@ -96,14 +96,14 @@ impl EventQueue {
     }
 
     /// Keeps at least this many events in order at any time, where that many exist.
-    pub(crate) fn keep_sorted(&mut self, events: usize) {
+    pub fn keep_sorted(&mut self, events: usize) {
         self.kept_sorted = events;
         self.recount();
     }
 
     /// Whether too few events are left in the current buckets.
     #[inline(always)]
-    pub(crate) fn needs_refill(&self) -> bool {
+    pub fn needs_refill(&self) -> bool {
         self.next >= self.refill_at
     }
 
@@ -113,7 +113,7 @@ impl EventQueue {
     }
 
     /// An instant before all events, no earlier than the bucket of the first one.
-    pub(crate) fn next_at(&self) -> Time {
+    pub fn next_at(&self) -> Time {
         let first = match self.current.get(self.next) {
             Some(first) => first.event(self.begins).at,
             None if self.calendar.has_pages() => {
@@ -125,21 +125,21 @@ impl EventQueue {
     }
 
     /// The events left in the current buckets, in order.
-    pub(crate) fn current(&self) -> impl Iterator<Item = Event> {
+    pub fn current(&self) -> impl Iterator<Item = Event> {
         let left = self.current[self.next..].iter();
         left.map(|one| one.event(self.begins))
     }
 
     /// The event of the current buckets after `others` others.
     #[inline(always)]
-    pub(crate) fn later(&self, others: usize) -> Option<Event> {
+    pub fn later(&self, others: usize) -> Option<Event> {
         let one = self.current.get(self.next + others)?;
         Some(one.event(self.begins))
     }
 
     /// Takes the first event if it is not after `until`. The queue must have been refilled.
     #[inline(always)]
-    pub(crate) fn take(&mut self, until: Time) -> Option<Event> {
+    pub fn take(&mut self, until: Time) -> Option<Event> {
         let Some(first) = self.current.get(self.next) else {
             return self.take_from_heap(until);
         };
@@ -157,7 +157,7 @@ impl EventQueue {
     /// Makes the next buckets current while too few events are left, unless they begin after `until` or the heap has an
     /// earlier event.
     #[inline(never)]
-    pub(crate) fn refill(&mut self, until: Time) {
+    pub fn refill(&mut self, until: Time) {
         while self.needs_refill() && self.calendar.has_pages() {
             let bucket = self.calendar.next_bucket();
             let later = self.calendar.start_of(bucket) > until;
@@ -241,7 +241,7 @@ impl EventQueue {
 
     /// Removes an event, which must have been entered.
     #[cold]
-    pub(crate) fn remove(&mut self, event: Event) {
+    pub fn remove(&mut self, event: Event) {
         let place = self.current().position(|other| other == event);
         if let Some(place) = place {
             self.current.remove(self.next + place);
@@ -365,7 +365,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::core::Kind;
+    use crate::Kind;
 
     const KINDS: [Kind; 7] = [
         Kind::Departure,
