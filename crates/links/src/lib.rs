@@ -8,8 +8,10 @@ mod degraded;
 mod delay;
 mod loss;
 mod rate_schedule;
+mod transit;
 
 pub use degraded::{Degradation, DegradedLink, Fate, WireCounters};
 pub use delay::{Jitter, JitterDistribution};
 pub use loss::{GilbertElliott, Loss};
 pub use rate_schedule::{RateChange, RateSchedule, area};
+pub use transit::Transit;

@@ -30,6 +30,7 @@ mod priority_ecn;
 mod priority_memory;
 mod priority_queue;
 mod qcn_congestion_point;
+mod queue_seen;
 mod red;
 mod scheduler;
 mod shared_buffer;
@@ -72,6 +73,7 @@ pub use priority_queue::{Began, LaneBacklog, PriorityQueue};
 pub use qcn_congestion_point::{
     CongestionMemory, CongestionPoint, CongestionPointConfig, Detail, QcnSampling, Sample,
 };
+pub use queue_seen::QueueSeen;
 pub use red::{Red, RedAction, RedConfig, RedError};
 pub use scheduler::{Heads, Quanta, Scheduler, SchedulerConfig, SchedulerError};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferError};

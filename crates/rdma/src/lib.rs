@@ -11,6 +11,7 @@
 mod config;
 mod departures;
 mod messages;
+mod observation;
 mod packet;
 mod psn;
 mod queue_pair;
@@ -25,6 +26,7 @@ pub use config::{
     local_ack_timeout,
 };
 pub use messages::{MessageId, Verb};
+pub use observation::Observation;
 pub use packet::{Arrival, Opcode, Packet, Place};
 pub use psn::MAX_PSN;
 pub use queue_pair::{DataAt, Event, QueuePair};

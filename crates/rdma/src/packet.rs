@@ -84,6 +84,19 @@ impl Opcode {
         }
     }
 
+    /// The name of its kind, for records.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Send(_) => "send",
+            Self::Write(_) => "write",
+            Self::ReadRequest => "read-request",
+            Self::ReadResponse(_) => "read-response",
+            Self::Ack => "ack",
+            Self::Nak => "nak",
+            Self::Cnp => "cnp",
+        }
+    }
+
     /// Whether it has the RETH: address, key and length of remote memory.
     pub const fn has_reth(self) -> bool {
         match self {

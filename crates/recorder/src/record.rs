@@ -8,10 +8,12 @@ use std::collections::BTreeMap;
 use incastle_congestion::{Phase, TransmissionMode};
 use incastle_queueing::{DropCause, Verdict};
 use incastle_transport::tcp::{TimeoutReport, offset};
-use incastle_units::{Bytes, Rate, Time};
+use incastle_units::{Bytes, Rate, Span, Time};
 
 use incastle_engine::core::{EndpointIndex, PortIndex};
-use incastle_engine::probe::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
+use incastle_engine::probe::{
+    Content, Number, Observation, PairObservation, QueueSeen, Tag, TraceEvent, Transit,
+};
 
 /// A packet in the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,14 +37,18 @@ pub enum EventKind {
     Sent {
         /// Whether it is a retransmission.
         repeated: bool,
+        /// Its traffic class, which is its priority.
+        class: u8,
         /// The NIC's port.
         port: PortIndex,
         /// The time to the next hop.
         transit: Transit,
         /// The congestion window at that instant.
         cwnd: Option<Bytes>,
-        /// The pacing rate (TCP).
+        /// The pacing rate (TCP, RDMA).
         pacing: Option<Rate>,
+        /// The instant until which pacing has held it (RDMA).
+        paced_until: Option<Time>,
     },
     /// The rate limiter has released it.
     Released,
@@ -99,8 +105,16 @@ pub enum EventKind {
     },
     /// DCUDP's mode.
     Mode(TransmissionMode),
-    /// A congestion notification, with its feedback.
-    Notified(u8),
+    /// A congestion notification: QCN's with its feedback, a CNP or an echo of RDMA.
+    Notified(Option<u8>),
+    /// A queue pair that could not send has a packet again that its window allows.
+    Ready,
+    /// The retransmission timer of a queue pair, with its span.
+    AckTimeout(Span),
+    /// Responses of a READ are missing: the request is repeated.
+    ReadRetry,
+    /// The retry limit of a queue pair was exceeded.
+    Failed,
     /// The rate limiter's rate after it, or after a change.
     Limited(Rate),
     /// The record has reached its maximum.
@@ -205,18 +219,22 @@ impl EventRecord {
                 tag,
                 content,
                 repeated,
+                class,
                 port,
                 transit,
+                paced_until,
             } => {
                 let packet = self.number(tag, &content);
                 let before = &self.endpoints.entry(index).or_default().before;
                 let (cwnd, pacing) = (before.control.cwnd, before.pacing);
                 let kind = EventKind::Sent {
                     repeated,
+                    class,
                     port,
                     transit,
                     cwnd,
                     pacing,
+                    paced_until,
                 };
                 self.push(at, index, kind, Some(packet));
             }
@@ -240,7 +258,7 @@ impl EventRecord {
                 self.of_packet(at, tag, kind);
             }
             TraceEvent::Received(tag) => self.of_packet(at, tag, EventKind::Received),
-            TraceEvent::Notified(psi) => self.push(at, index, EventKind::Notified(psi), None),
+            TraceEvent::Notified(psi) => self.push(at, index, EventKind::Notified(Some(psi)), None),
             TraceEvent::Observed(seen) => self.observed(index, at, seen),
         }
     }
@@ -386,6 +404,7 @@ fn changes(before: &Observation, now: &Observation) -> Vec<EventKind> {
     }
     all.extend(times(now.duplicate_acks, before.duplicate_acks).map(|()| EventKind::DuplicateAck));
     all.extend(times(now.naks, before.naks).map(|()| EventKind::Nak));
+    all.extend(changes_of_pair(&before.pair, &now.pair));
     all.extend(times(now.expiries, before.expiries).map(|()| EventKind::Expired));
     all.extend(
         times(now.fast_retransmits, before.fast_retransmits).map(|()| EventKind::FastRetransmit),
@@ -414,10 +433,32 @@ fn changes(before: &Observation, now: &Observation) -> Vec<EventKind> {
     all
 }
 
+/// Those of a queue pair alone.
+fn changes_of_pair(before: &PairObservation, now: &PairObservation) -> Vec<EventKind> {
+    let span = now.ack_timeout.unwrap_or(Span::ZERO);
+    let counts = [
+        (
+            EventKind::Notified(None),
+            before.notifications..now.notifications,
+        ),
+        (EventKind::AckTimeout(span), before.timeouts..now.timeouts),
+        (EventKind::ReadRetry, before.read_retries..now.read_retries),
+    ];
+    let mut all = Vec::new();
+    for (kind, new) in counts {
+        all.extend(new.map(|_| kind));
+    }
+    if now.failed && !before.failed {
+        all.push(EventKind::Failed);
+    }
+    if now.ready && !before.ready {
+        all.push(EventKind::Ready);
+    }
+    all
+}
+
 #[cfg(test)]
 mod tests {
-    use incastle_units::Span;
-
     use super::*;
 
     #[test]
@@ -449,11 +490,13 @@ mod tests {
                 payload: 1_460,
             },
             repeated: false,
+            class: 0,
             port: PortIndex::from_index(0),
             transit: Transit {
                 serialisation: Span::ZERO,
                 propagation: Span::ZERO,
             },
+            paced_until: None,
         };
         let mut record = EventRecord::new(10);
         let rates = [None, Some(Rate::from_bits_per_second(100_000_000))];
@@ -485,8 +528,8 @@ mod tests {
         }
         let kinds: Vec<_> = record.events.iter().map(|event| event.kind).collect();
         let expected = [
-            EventKind::Notified(0),
-            EventKind::Notified(1),
+            EventKind::Notified(Some(0)),
+            EventKind::Notified(Some(1)),
             EventKind::Full,
         ];
         assert_eq!(kinds, expected);

@@ -317,6 +317,7 @@ impl Transport {
             Self::Rdma(endpoint) => Observation {
                 written: endpoint.written(),
                 naks: endpoint.pair().stats().naks_received,
+                pair: endpoint.pair().observation(),
                 phase: Some(endpoint.pair().phase()),
                 pacing: endpoint.pair().pacing(),
                 ..seen

@@ -107,35 +107,20 @@ impl Packet {
 }
 
 fn of_segment(segment: &Segment) -> Content {
-    let has = |flag| segment.flags.contains(flag);
-    let kind = match (has(Flags::SYN), has(Flags::ACK)) {
-        (true, true) => "syn-ack",
-        (true, false) => "syn",
-        (false, _) if segment.payload > 0 => "data",
-        (false, _) if has(Flags::FIN) => "fin",
-        (false, _) => "ack",
-    };
+    let acks = segment.flags.contains(Flags::ACK);
     Content {
-        kind,
+        kind: segment.name(),
         seq: Some(Number::Tcp(segment.seq)),
-        ack: has(Flags::ACK).then_some(Number::Tcp(segment.ack)),
+        ack: acks.then_some(Number::Tcp(segment.ack)),
         payload: segment.payload,
     }
 }
 
 fn of_rdma(packet: &incastle_rdma::Packet) -> Content {
-    let (kind, answers) = match packet.opcode {
-        Opcode::Send(_) => ("send", false),
-        Opcode::Write(_) => ("write", false),
-        Opcode::ReadRequest => ("read-request", false),
-        Opcode::ReadResponse(_) => ("read-response", false),
-        Opcode::Ack => ("ack", true),
-        Opcode::Nak => ("nak", true),
-        Opcode::Cnp => ("cnp", false),
-    };
+    let answers = matches!(packet.opcode, Opcode::Ack | Opcode::Nak);
     let number = Number::Rdma(packet.psn);
     Content {
-        kind,
+        kind: packet.opcode.name(),
         seq: (!answers && packet.opcode != Opcode::Cnp).then_some(number),
         ack: answers.then_some(number),
         payload: packet.payload,
@@ -143,25 +128,12 @@ fn of_rdma(packet: &incastle_rdma::Packet) -> Content {
 }
 
 fn of_control(control: &Control) -> Content {
-    let kind = match control {
-        Control::Handshake => "handshake",
-        Control::KeepAlive => "keep-alive",
-        Control::Ack { .. } => "ack",
-        Control::LightAck { .. } => "light-ack",
-        Control::Nak => "nak",
-        Control::Warning => "warning",
-        Control::Shutdown { .. } => "shutdown",
-        Control::Ack2 { .. } => "ack2",
-        Control::Drop { .. } => "drop-request",
-        Control::ObserveChange { .. } => "observe-change",
-        Control::ObserveChanged { .. } => "observe-changed",
-    };
     let ack = match control {
         Control::Ack { next, .. } | Control::LightAck { next } => Some(Number::Udt(next.word())),
         _ => None,
     };
     Content {
-        kind,
+        kind: control.name(),
         seq: None,
         ack,
         payload: 0,

@@ -10,10 +10,13 @@ mod sent;
 mod trace_event;
 
 pub use boundary::Boundary;
+pub use incastle_links::Transit;
+pub use incastle_queueing::QueueSeen;
+pub use incastle_rdma::Observation as PairObservation;
 pub use lost::Lost;
 pub use memory_sample::MemorySample;
 pub use sent::{SentContent, SentPacket, UdtControl};
-pub use trace_event::{Content, Number, Observation, QueueSeen, Tag, TraceEvent, Transit};
+pub use trace_event::{Content, Number, Observation, Tag, TraceEvent};
 
 use incastle_congestion::{ControlState, RateState};
 use incastle_queueing::Sample;

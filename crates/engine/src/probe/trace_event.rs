@@ -4,9 +4,10 @@
 //! records. Leaves out: the content of SACK blocks, and timers that were moved and never fired.
 
 use incastle_congestion::{ControlState, Phase};
-use incastle_queueing::Verdict;
+use incastle_links::Transit;
+use incastle_queueing::{QueueSeen, Verdict};
 use incastle_transport::tcp::RackTlpStats;
-use incastle_units::{Amount, Bytes, Rate, Span, Time};
+use incastle_units::{Rate, Time};
 
 use crate::core::{EndpointIndex, PortIndex};
 
@@ -48,26 +49,6 @@ pub enum Number {
     Datagram(u64),
 }
 
-/// The memory of a port when it judged a packet.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct QueueSeen {
-    /// Packets, the one being sent included.
-    pub packets: u32,
-    /// Their bytes.
-    pub bytes: Bytes,
-    /// Its limit; the present threshold of a shared memory.
-    pub limit: Option<Amount>,
-}
-
-/// The time of a packet from a port to the next hop without queueing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Transit {
-    /// Serialization.
-    pub serialisation: Span,
-    /// Propagation.
-    pub propagation: Span,
-}
-
 /// The state of an endpoint between two calls.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Observation {
@@ -85,11 +66,13 @@ pub struct Observation {
     pub rack_tlp: RackTlpStats,
     /// Expirations of EXP with data outstanding (UDT).
     pub expiries: u64,
-    /// NAKs received (UDT).
+    /// NAKs received (UDT); those that were followed (RDMA).
     pub naks: u64,
+    /// The part that only queue pairs have.
+    pub pair: incastle_rdma::Observation,
     /// The phase of loss recovery (TCP).
     pub phase: Option<Phase>,
-    /// The pacing rate (TCP).
+    /// The pacing rate (TCP, RDMA).
     pub pacing: Option<Rate>,
     /// The state of congestion control.
     pub control: ControlState,
@@ -106,10 +89,14 @@ pub enum TraceEvent<'a> {
         content: Content,
         /// Whether it is a retransmission.
         repeated: bool,
+        /// Its traffic class, which is its priority.
+        class: u8,
         /// The NIC's port.
         port: PortIndex,
         /// The time to the next hop.
         transit: Transit,
+        /// The instant until which pacing has held it (RDMA).
+        paced_until: Option<Time>,
     },
     /// The rate limiter has released a packet to the NIC.
     Released(Tag),

@@ -6,16 +6,16 @@ use incastle_congestion::{
     AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, HopTelemetry,
     Reaction, Window,
 };
-use incastle_engine::core::{HostIndex, PortIndex, Side};
+use incastle_engine::core::{FlowIndex, HostIndex, PortIndex, Side};
 use incastle_engine::flow::{
     Actions, Application, FlowSpec, Framing, Notice, QueuePairSettings, TransportSpec,
 };
 use incastle_engine::network::Network;
-use incastle_engine::probe::{NoProbe, SentContent};
+use incastle_engine::probe::{NoProbe, Probe, SentContent};
 use incastle_engine::{Simulation, Totals};
 use incastle_queueing::{LinearMarkerConfig, PauseThreshold, Priority};
 use incastle_rdma::{Config, Verb};
-use incastle_recorder::{Measurements, Recorder};
+use incastle_recorder::{EventKind, Measurements, Recorder};
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use crate::common::lossless::{DELAY, Lossless, RATE};
@@ -51,6 +51,7 @@ struct Message {
     verb: Verb,
     bytes: u64,
     telemetry: bool,
+    recorded: bool,
     control: Option<Unlimited>,
     done: Arc<Mutex<Vec<Time>>>,
 }
@@ -63,6 +64,7 @@ impl Message {
             verb,
             bytes,
             telemetry: false,
+            recorded: false,
             control: Some(Unlimited::default()),
             done: Arc::default(),
         }
@@ -101,7 +103,7 @@ impl Application for Message {
                 ..Framing::IP
             },
             watched: false,
-            recorded: false,
+            recorded: self.recorded,
         };
         let flow = actions.open(spec);
         // The receiver of its data posts a READ.
@@ -120,7 +122,16 @@ impl Application for Message {
 
 /// Runs applications for a simulated second.
 fn run(network: Network, applications: Vec<Box<dyn Application>>) -> (Totals, u64) {
-    let mut simulation = Simulation::new(network, NoProbe);
+    let simulation = simulate(network, NoProbe, applications);
+    (simulation.totals(), simulation.digest())
+}
+
+fn simulate<P: Probe>(
+    network: Network,
+    probe: P,
+    applications: Vec<Box<dyn Application>>,
+) -> Simulation<P> {
+    let mut simulation = Simulation::new(network, probe);
     for application in applications {
         simulation.add_application(application);
     }
@@ -130,7 +141,7 @@ fn run(network: Network, applications: Vec<Box<dyn Application>>) -> (Totals, u6
         simulation.run(until, u64::MAX).expect("time goes on");
         simulation.check_conservation();
     }
-    (simulation.totals(), simulation.digest())
+    simulation
 }
 
 fn boxed(messages: Vec<Message>) -> Vec<Box<dyn Application>> {
@@ -361,6 +372,65 @@ fn a_queue_pair_goes_on_when_its_link_recovers() {
         totals.failure_drops > 0 && totals.failure_drops < 20,
         "{totals:?}"
     );
+}
+
+#[test]
+fn a_record_changes_nothing_and_has_every_packet() {
+    for verb in [Verb::Write, Verb::Send, Verb::Read] {
+        for quanta in [Some(u16::MAX), None] {
+            let network = Lossless {
+                quanta,
+                ..Lossless::default()
+            };
+            let messages = |recorded| {
+                let message = |from| Message {
+                    recorded: recorded && from < 2,
+                    ..Message::new(from, 8, verb, 1_000_000)
+                };
+                boxed((0..8).map(message).collect())
+            };
+            let (totals, digest) = run(network.build(), messages(false));
+            let recorder = Recorder::new(
+                Measurements {
+                    events: 1_000_000,
+                    ..Measurements::default()
+                },
+                network.build().ports().count(),
+                9,
+            );
+            let recording = simulate(network.build(), recorder, messages(true));
+            assert_eq!((recording.totals(), recording.digest()), (totals, digest));
+            check_record(&recording, 2);
+        }
+    }
+}
+
+/// Every packet of the first flows was sent once, then received or dropped once.
+fn check_record(simulation: &Simulation<Recorder>, recorded: usize) {
+    let events = &simulation.probe().record.events;
+    for flow in (0..recorded).map(FlowIndex::from_index) {
+        let of_flow = || events.iter().filter(|one| one.endpoint.flow() == flow);
+        let count = |kind: fn(&EventKind) -> bool| of_flow().filter(|one| kind(&one.kind)).count();
+        let sent = count(|kind| matches!(kind, EventKind::Sent { .. }));
+        let received = count(|kind| matches!(kind, EventKind::Received));
+        let dropped = count(|kind| matches!(kind, EventKind::Dropped { .. }));
+        let record = simulation.flow(flow);
+        let packets = record.initiator.packets_sent + record.responder.packets_sent;
+        assert_eq!(
+            (sent as u64, dropped as u64),
+            (packets, record.dropped as u64)
+        );
+        assert_eq!(sent, received + dropped, "nothing is left in the network");
+        let repeated = count(|kind| matches!(kind, EventKind::Sent { repeated: true, .. }));
+        let went_back = count(|kind| {
+            matches!(
+                kind,
+                EventKind::Nak | EventKind::AckTimeout(_) | EventKind::ReadRetry
+            )
+        });
+        assert_eq!(repeated > 0, went_back > 0, "go-back-N has its reason");
+        assert!(count(|kind| matches!(kind, EventKind::Ready)) > 0);
+    }
 }
 
 #[test]

@@ -11,7 +11,7 @@ use incastle_engine::core::PortIndex;
 use incastle_engine::probe::{QueueSeen, Transit};
 use incastle_queueing::DropCause;
 use incastle_recorder::{EventKind, RecordedEvent};
-use incastle_units::{Amount, Bytes, Rate, Span};
+use incastle_units::{Amount, Bytes, Rate, Span, Time};
 
 use super::columns::{real, sampled, table, text, whole};
 use super::ports::names;
@@ -33,6 +33,8 @@ struct EventFields {
     count: f64,
     waited: Option<Span>,
     rto: Option<Span>,
+    priority: f64,
+    paced_until: f64,
     cause: &'static str,
 }
 
@@ -51,6 +53,8 @@ impl EventFields {
             count: f64::NAN,
             waited: None,
             rto: None,
+            priority: f64::NAN,
+            paced_until: f64::NAN,
             cause: "",
         }
     }
@@ -68,11 +72,15 @@ impl EventFields {
         match *kind {
             EventKind::Sent {
                 repeated,
+                class,
                 port,
                 transit,
                 cwnd,
                 pacing,
+                paced_until,
             } => Self {
+                priority: f64::from(class),
+                paced_until: paced_until.map_or(f64::NAN, Time::as_secs_lossy),
                 port: Some(port),
                 transit: Some(transit),
                 cwnd,
@@ -140,7 +148,7 @@ impl EventFields {
                 ..Self::only("mode")
             },
             EventKind::Notified(psi) => Self {
-                count: f64::from(psi),
+                count: psi.map_or(f64::NAN, f64::from),
                 ..Self::only("notified")
             },
             EventKind::Limited(rate) => Self {
@@ -157,6 +165,14 @@ impl EventFields {
             EventKind::Recovered => Self::only("recovered"),
             EventKind::Expired => Self::only("expired"),
             EventKind::Nak => Self::only("nak"),
+            EventKind::Ready => Self::only("ready"),
+            EventKind::AckTimeout(span) => Self {
+                waited: Some(span),
+                rto: Some(span),
+                ..Self::only("ack-timeout")
+            },
+            EventKind::ReadRetry => Self::only("read-retry"),
+            EventKind::Failed => Self::only("failed"),
             EventKind::Full => Self::only("full"),
             EventKind::Sent { .. }
             | EventKind::Released
@@ -302,6 +318,8 @@ fn of_control(rows: &[Row<'_>]) -> Columns {
         ("rate_bit_s", real(rows, |row| bits(row.1.rate))),
         ("waited_s", real(rows, |row| span(row.1.waited))),
         ("rto_s", real(rows, |row| span(row.1.rto))),
+        ("priority", real(rows, |row| row.1.priority)),
+        ("paced_until_s", real(rows, |row| row.1.paced_until)),
     ]
 }
 

@@ -86,4 +86,16 @@ impl Segment {
         flags: Flags::NONE,
         sacks: 0,
     };
+
+    /// The name of its kind, for records.
+    pub fn name(&self) -> &'static str {
+        let has = |flag| self.flags.contains(flag);
+        match (has(Flags::SYN), has(Flags::ACK)) {
+            (true, true) => "syn-ack",
+            (true, false) => "syn",
+            (false, _) if self.payload > 0 => "data",
+            (false, _) if has(Flags::FIN) => "fin",
+            (false, _) => "ack",
+        }
+    }
 }

@@ -72,7 +72,7 @@ impl<P: Probe> HostStack<P> {
             let Some(packet) = endpoint.fill_limiter(now, &mut self.fabric.network.extras) else {
                 break;
             };
-            self.trace_sent(index, &packet, repeats);
+            self.trace_sent(index, &packet, repeats, None);
         }
         let Some(endpoint) = self.flows.get(index) else {
             return false;

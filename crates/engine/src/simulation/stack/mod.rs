@@ -117,7 +117,7 @@ impl<P: Probe> HostStack<P> {
             }
             if TRACED {
                 let packet = *packet;
-                self.trace_sent(index, &packet, before);
+                self.trace_sent(index, &packet, before, None);
             }
             if self.stage(host, index, slot) {
                 return;

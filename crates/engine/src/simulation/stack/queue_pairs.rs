@@ -1,6 +1,6 @@
 //! Queue pairs at their host: the NIC asks them for packets whenever its line is free.
 //!
-//! Source: see `network::queue_pairs`. Leaves out: records of single flows inside the NIC.
+//! Source: see `network::queue_pairs`. Leaves out: who has its turn, in records.
 
 use incastle_units::Time;
 
@@ -29,6 +29,7 @@ impl<P: Probe> HostStack<P> {
             .queue_pairs
             .get_or_insert_default();
         let pool = &mut network.pool;
+        let mut made = 0;
         loop {
             let slot = pool.reserve();
             if !endpoint.poll_control(&mut pool.at_mut(slot).packet) {
@@ -36,7 +37,9 @@ impl<P: Probe> HostStack<P> {
                 break;
             }
             nic.control.push_back(slot);
+            made += 1;
         }
+        let recorded = endpoint.is_recorded();
         let pair = endpoint.queue_pair().expect("it is a queue pair");
         pair.forget_answered(&mut network.extras);
         if pair.joins(now) {
@@ -51,6 +54,9 @@ impl<P: Probe> HostStack<P> {
                 let events = &mut self.fabric.clock.events;
                 network.enter_line_free(host, at, events);
             }
+        }
+        if recorded {
+            self.trace_control(host, index, made);
         }
         self.serve(host);
         self.look_after(index);
@@ -126,7 +132,11 @@ impl<P: Probe> HostStack<P> {
         let Network { pool, extras, .. } = &mut self.fabric.network;
         let slot = pool.reserve();
         let endpoint = self.flows.get(index).expect("a living endpoint sends");
-        let made = endpoint.poll_transmit(now, extras, &mut pool.at_mut(slot).packet);
+        let made = if endpoint.is_recorded() {
+            self.poll_recorded(index, slot)
+        } else {
+            endpoint.poll_transmit(now, extras, &mut pool.at_mut(slot).packet)
+        };
         assert!(made, "a queue pair that may send has a packet");
         slot
     }

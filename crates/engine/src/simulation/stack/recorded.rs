@@ -2,10 +2,12 @@
 //! reported to the probe.
 
 use incastle_transport::tcp::Batch;
+use incastle_units::Time;
 
 use super::HostStack;
-use crate::core::EndpointIndex;
-use crate::network::Packet;
+use crate::core::{EndpointIndex, HostIndex};
+use crate::layout::Slot;
+use crate::network::{Network, Packet};
 use crate::probe::{Probe, TraceEvent};
 
 impl<P: Probe> HostStack<P> {
@@ -47,7 +49,7 @@ impl<P: Probe> HostStack<P> {
     }
 
     /// Reports the state of an endpoint, if it is recorded.
-    fn observe(&mut self, index: EndpointIndex) {
+    pub(super) fn observe(&mut self, index: EndpointIndex) {
         if let Some(endpoint) = self.flows.peek(index)
             && endpoint.is_recorded()
         {
@@ -57,12 +59,45 @@ impl<P: Probe> HostStack<P> {
         }
     }
 
+    /// A recorded queue pair has made this many control packets, the last ones that wait at its NIC.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn trace_control(&mut self, host: HostIndex, index: EndpointIndex, made: usize) {
+        for place in (1..=made).rev() {
+            let network = &mut self.fabric.network;
+            let control = &network.nic(host).control;
+            let slot = control[control.len() - place];
+            let packet = network.pool.at(slot).packet;
+            self.trace_sent(index, &packet, u64::MAX, None);
+        }
+    }
+
+    /// The next packet of a recorded queue pair that may send; returns whether there is one.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn poll_recorded(&mut self, index: EndpointIndex, slot: Slot) -> bool {
+        self.observe(index);
+        let now = self.fabric.clock.now();
+        let endpoint = self.flows.get(index).expect("a living endpoint sends");
+        let before = endpoint.transport.retransmissions();
+        let paced_until = endpoint.queue_pair().map(|pair| pair.paced_until());
+        let Network { pool, extras, .. } = &mut self.fabric.network;
+        let made = endpoint.poll_transmit(now, extras, &mut pool.at_mut(slot).packet);
+        let packet = pool.at(slot).packet;
+        // The request of a READ is not paced.
+        let paced_until = paced_until.filter(|_| packet.payload() > 0);
+        self.trace_sent(index, &packet, before, paced_until);
+        self.observe(index);
+        made
+    }
+
     /// An endpoint has made a packet, after `retransmissions` earlier ones.
     pub(super) fn trace_sent(
         &mut self,
         index: EndpointIndex,
         packet: &Packet,
         retransmissions: u64,
+        paced_until: Option<Time>,
     ) {
         let Some(endpoint) = self.flows.peek(index) else {
             return;
@@ -76,8 +111,10 @@ impl<P: Probe> HostStack<P> {
             tag,
             content: packet.content(&network.extras),
             repeated: endpoint.transport.retransmissions() > retransmissions,
+            class: packet.class,
             port,
             transit: network.transit(port, packet, self.fabric.clock.now()),
+            paced_until,
         };
         self.fabric.trace_endpoint(index, &sent);
     }

@@ -120,6 +120,23 @@ pub struct ControlHeader {
 }
 
 impl Control {
+    /// The name of its kind, for records.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Handshake => "handshake",
+            Self::KeepAlive => "keep-alive",
+            Self::Ack { .. } => "ack",
+            Self::LightAck { .. } => "light-ack",
+            Self::Nak => "nak",
+            Self::Warning => "warning",
+            Self::Shutdown { .. } => "shutdown",
+            Self::Ack2 { .. } => "ack2",
+            Self::Drop { .. } => "drop-request",
+            Self::ObserveChange { .. } => "observe-change",
+            Self::ObserveChanged { .. } => "observe-changed",
+        }
+    }
+
     const fn kind(self) -> u16 {
         match self {
             Self::Handshake => HANDSHAKE,
