@@ -135,8 +135,8 @@ class Result:
         time_s, flow, end (sender or receiver), event, packet (its number among those of its end),
         kind (what the packet is), port, seq, bytes, ack, count, queue_packets, queue_bytes,
         limit_packets, limit_bytes, serialisation_s, propagation_s, cwnd_bytes, ssthresh_bytes,
-        rate_bit_s, waited_s, rto_s, cause; null or empty where the event has none. docs/explain.md
-        has the events; `explain` makes sentences of them.
+        rate_bit_s, waited_s, rto_s, priority, paused_until_s, cause; null or empty where the event
+        has none. docs/explain.md has the events; `explain` makes sentences of them.
         """
         return self.table("events")
 

@@ -17,6 +17,7 @@ from incastle.explanation.pending import Pending, pending
 from incastle.explanation.record import PS_PER_S, Record, picoseconds
 from incastle.explanation.story import story
 from incastle.explanation.timeouts import Chain, Step, chains
+from incastle.explanation.waits import pause_waits, steps_of
 from incastle.results import Result
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from incastle.explanation.path import Path
     from incastle.explanation.rerun import Source
+    from incastle.explanation.waits import PauseWait
     from incastle.runner import Progress
 
 
@@ -71,6 +73,11 @@ class Explanation:
         return self.source.records[self.flow]
 
     @property
+    def pauses(self) -> list[PauseWait]:
+        """The waits for PFC on the critical path, the longest first."""
+        return pause_waits(self.path)
+
+    @property
     def headline(self) -> str:
         """The largest part, in one line: `10 of 12.1 ms: one retransmission timeout`."""
         by_kind = self.path.by_kind()
@@ -95,6 +102,10 @@ class Explanation:
             )
         if kind == "links":
             return f"on links, in {self._trips()}"
+        if kind == paths.PAUSED:
+            most = self.pauses[0]
+            where = f"{words.span(most.waited)} of it at {most.port}"
+            return f"paused by PFC, {where}" + (f", root {most.root}" if most.root else "")
         if kind == paths.QUEUE:
             port, at_port = next(iter(self.path.by_port(kind).items()))
             return f"waiting in queues, {words.span(at_port)} of it at {port}"
@@ -149,6 +160,7 @@ class Explanation:
             "headline": self.headline,
             "parts": self.parts.to_dicts(),
             "trips": len(self.path.flights),
+            "pauses": [one.as_json() for one in self.pauses],
             "timeouts": [one.as_json() for one in self.chains],
             "story": [one.as_json() for one in self.story],
             "pending": None if self.pending is None else self.pending.as_json(),
@@ -299,10 +311,14 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
     ends = record.delivered_at(begins, done)
     path = paths.critical_path(record, begins, ends) if ends is not None else paths.Path(())
     if kind != "open" and done_s is None:
-        path = path.stalled(begins if ends is None else ends, last)
+        path = path.stalled(record, begins if ends is None else ends, last)
     # The sender of a flow's only transfer goes on until everything is acknowledged.
     until = done if kind in ("response", "step") else last
-    steps = [*story(record, begins, until), *_last_byte(path, ends, complete=done_s is not None)]
+    steps = [
+        *story(record, begins, until),
+        *steps_of(path),
+        *_last_byte(path, ends, complete=done_s is not None),
+    ]
     waits = None if done_s is not None else pending(record, _transport(result, row), last)
     if waits is not None:
         steps.append(Step(last, waits.text))

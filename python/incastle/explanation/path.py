@@ -9,28 +9,35 @@ exactly one part. What happened in parallel does not count: nothing waited for i
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from incastle.explanation.departures import departure
 from incastle.explanation.record import NEARLY, RECEIVER, SENDER, Event, Packet, Passage, Record
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from incastle.explanation.departures import Departure
+    from incastle.explanation.pauses import Pause
+
 TIMEOUT, PROBE, REORDERING = ("timeout", "probe", "reordering")
 QUEUE, SERIALISATION, PROPAGATION, STALL = ("queue", "serialisation", "propagation", "stall")
 PACING, LIMITER, NIC = ("pacing", "limiter", "nic")
+PAUSED, REPETITION = ("paused", "repetition")
 RESPONSE, APPLICATION = ("response", "application")
 
 PARTS = {
     TIMEOUT: "waiting for retransmission timeouts",
     PROBE: "waiting for tail loss probes",
     REORDERING: "waiting for the reordering timer",
+    PAUSED: "paused by PFC",
     QUEUE: "waiting in queues",
     SERIALISATION: "being sent on links",
     PROPAGATION: "travelling on links",
     STALL: "nothing more arrived until the run ended",
     PACING: "pauses of its pacing",
+    REPETITION: "sending packets again",
     LIMITER: "held back by the NIC's rate limiter",
     NIC: "waiting in the NIC",
     RESPONSE: "waiting for the receiver to respond",
@@ -56,6 +63,8 @@ class Piece:
     ends: int
     packet: Packet | None = None
     timer: Event | None = None
+    priority: int | None = None
+    pause: Pause | None = None
 
     @property
     def span(self) -> int:
@@ -74,9 +83,16 @@ class Path:
         """How long they last together: the time of the transfer."""
         return sum(one.span for one in self.pieces)
 
-    def stalled(self, since: int, until: int) -> Path:
-        """Return the path of something incomplete: nothing more arrives at its end."""
-        return Path((*self.pieces, Piece(STALL, "", since, until)))
+    def stalled(self, record: Record, since: int, until: int) -> Path:
+        """Return the path of something incomplete: nothing more arrives at its end.
+
+        The port of its oldest packet in flight may be paused at the end.
+        """
+        stop = record.oldest_in_flight(SENDER)
+        where, priority = ("", None) if stop is None else stop
+        parts = _parted(record, Piece(STALL, where, since, until, priority=priority))
+        nowhere = (one if one.pause else replace(one, where="") for one in reversed(parts))
+        return Path((*self.pieces, *nowhere))
 
     def by_kind(self) -> dict[str, int]:
         """Return the time of each kind, the longest first."""
@@ -90,6 +106,11 @@ class Path:
     def timers(self) -> list[Event]:
         """The timeouts that it waited for."""
         return [one.timer for one in self.pieces if one.timer is not None]
+
+    @property
+    def paused(self) -> list[Piece]:
+        """The parts in which the port of a packet was paused."""
+        return [one for one in self.pieces if one.pause is not None]
 
     @property
     def flights(self) -> list[Packet]:
@@ -113,7 +134,8 @@ def _longest_first(spans: Iterator[tuple[str, int]]) -> dict[str, int]:
 def critical_path(record: Record, begins: int, ends: int) -> Path:
     """Take the time between two instants apart; at the second, the receiver got the last byte."""
     pieces: list[Piece] = []
-    for piece in _Walk(record, ends).pieces():
+    walk = (part for piece in _Walk(record, ends).pieces() for part in _parted(record, piece))
+    for piece in walk:
         if piece.begins <= begins:
             if piece.ends > begins:
                 pieces.append(_clipped(piece, begins))
@@ -127,7 +149,21 @@ def critical_path(record: Record, begins: int, ends: int) -> Path:
 
 
 def _clipped(piece: Piece, begins: int) -> Piece:
-    return Piece(piece.kind, piece.where, begins, piece.ends, piece.packet, piece.timer)
+    return replace(piece, begins=begins)
+
+
+def _parted(record: Record, piece: Piece) -> list[Piece]:
+    """Take the times out of a wait at a port in which that was paused; the last part first."""
+    if piece.kind not in (QUEUE, NIC, REPETITION, STALL):
+        return [piece]
+    parts, at = [], piece.begins
+    pauses = record.pauses.within(piece.where, piece.priority, piece.begins, piece.ends)
+    for begins, ends, pause in pauses:
+        parts.append(replace(piece, begins=at, ends=begins))
+        parts.append(replace(piece, kind=PAUSED, begins=begins, ends=ends, pause=pause))
+        at = ends
+    parts.append(replace(piece, begins=at))
+    return [part for part in reversed(parts) if part.span]
 
 
 class _Walk:
@@ -137,13 +173,15 @@ class _Walk:
         self.record = record
         self.end = RECEIVER
         self.at = ends
+        self.is_over = False  # nothing led to the last step
         self.own: Packet | None = None  # what the endpoint sent at this instant, if that leads here
 
     def pieces(self) -> Iterator[Piece]:
         """Yield the parts, the last one first, down to where nothing is recorded any more."""
         while True:
             cause = (
-                self._timer()
+                self._pulled()
+                or self._timer()
                 or self._pacer()
                 or self._arrival()
                 or self._earlier_packet()
@@ -152,6 +190,23 @@ class _Walk:
             if cause is None:
                 return
             yield from cause
+            if self.is_over:
+                return
+
+    def _pulled(self) -> list[Piece] | None:
+        """Go on at what let the NIC pull this packet of a queue pair."""
+        own = self.own
+        if own is None or not own.is_pulled:
+            return None
+        why = departure(self.record, self.end, own)
+        waits = _before_departure(own, why)
+        self.at, self.own = why.begins, why.before
+        if why.timer is not None:
+            self.at -= self.record.waited(why.timer)
+            waits.append(Piece(TIMEOUT, "", self.at, why.begins, timer=why.timer))
+            self.own = self._sent_at(self.at)
+        self.is_over = why.before is None and why.timer is None and not why.arrived
+        return waits
 
     def _timer(self) -> list[Piece] | None:
         """Go on where the timer was started, if the endpoint acted because it had fired."""
@@ -242,7 +297,8 @@ class _Walk:
         else:
             by_rate = self._goes_by_rate() and not self._line_was_busy(before)
             kind = PACING if by_rate else NIC
-        piece = Piece(kind, before.packet.sent.port, before.at, self.at)
+        port, priority = before.packet.sent.port, before.packet.sent.priority
+        piece = Piece(kind, port, before.at, self.at, priority=priority)
         self.at, self.own = before
         return [piece]
 
@@ -259,6 +315,17 @@ class _Walk:
         return pieces
 
 
+def _before_departure(own: Packet, why: Departure) -> list[Piece]:
+    """Return the waits of a packet that a NIC has pulled, the last one first."""
+    at, port, priority = own.sent.at, own.sent.port, own.sent.priority
+    if why.repeats:
+        return [Piece(REPETITION, port, why.begins, at, priority=priority)]
+    return [
+        Piece(NIC, port, why.paced, at, priority=priority),
+        Piece(PACING, port, why.begins, why.paced),
+    ]
+
+
 def flight(packet: Packet, received: int) -> Iterator[Piece]:
     """Split the path of a packet: waiting, serialisation and propagation at each port."""
     stops = [packet.sent, *packet.hops]
@@ -273,6 +340,6 @@ def flight(packet: Packet, received: int) -> Iterator[Piece]:
         if serialises - at < NEARLY:
             serialises = at
         waits = NIC if stop is packet.sent else QUEUE
-        yield Piece(waits, stop.port, at, serialises, packet)
+        yield Piece(waits, stop.port, at, serialises, packet, priority=packet.sent.priority)
         yield Piece(SERIALISATION, stop.port, serialises, propagates, packet)
         yield Piece(PROPAGATION, stop.port, propagates, arrives, packet)

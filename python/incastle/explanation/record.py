@@ -13,13 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     import polars as pl
 
+    from incastle.explanation.pauses import Pauses
+
 PS_PER_S = 1e12
 NEARLY = 1_000
 """Picoseconds by which a carried remainder, or one that is rounded off, may move a packet."""
 SENDER, RECEIVER = "sender", "receiver"
 OF_PACKETS = frozenset({"sent", "resent", "released", "queued", "marked", "dropped", "received"})
-NUMBERS = ("packet", "seq", "bytes", "ack", "count", "queue_packets", "queue_bytes")
+NUMBERS = ("packet", "seq", "bytes", "ack", "count", "queue_packets", "queue_bytes", "priority")
 LIMITS = ("limit_packets", "limit_bytes", "cwnd_bytes", "ssthresh_bytes")
+PULLED = frozenset({"write", "send", "read-request", "read-response"})
+"""Packets of a queue pair that its NIC pulls: they leave as soon as they are made."""
 SPANS = ("serialisation_s", "propagation_s", "waited_s", "rto_s")
 
 
@@ -57,6 +61,8 @@ class Event:
     waited: int
     rto: int
     rate_bit_s: float | None
+    priority: int | None
+    paced_until: int | None
 
 
 @dataclass
@@ -93,6 +99,11 @@ class Packet:
         """Whether `seq` counts packets (UDT, datagrams), not bytes: TCP's data carry an ACK."""
         return self.carries > 0 and self.sent.ack is None
 
+    @property
+    def is_pulled(self) -> bool:
+        """Whether the NIC has pulled it from a queue pair."""
+        return self.sent.kind in PULLED
+
     def covers(self, seq: int) -> bool:
         """Return whether a sequence number is in it."""
         first = self.sent.seq
@@ -111,7 +122,8 @@ class Passage(NamedTuple):
 class Record:
     """The recorded events of one flow."""
 
-    def __init__(self, frame: pl.DataFrame) -> None:
+    def __init__(self, frame: pl.DataFrame, pauses: Pauses) -> None:
+        self.pauses = pauses
         self.events = [_event(row) for row in frame.iter_rows(named=True)]
         self.packets: dict[tuple[str, int], Packet] = {}
         self.arrivals: dict[str, list[Passage]] = {SENDER: [], RECEIVER: []}
@@ -182,7 +194,7 @@ class Record:
         EXP begins when data were last sent, the reordering timer with the last ACK, and that of
         tail loss probes with the later of both.
         """
-        if timer.event == "timeout":
+        if timer.event in ("timeout", "ack-timeout"):
             return timer.waited
         sent = self.last_data(timer.end, timer.at)
         arrived = self.last_arrival(timer.end, timer.at)
@@ -201,6 +213,25 @@ class Record:
     def last_sending(self, end: str, before: int) -> Passage | None:
         """Return the last packet that an endpoint sent before an instant."""
         return _last(self.sendings[end], before - 1)
+
+    def last_pulled(self, end: str, before: int) -> Passage | None:
+        """Return the last packet that a NIC pulled from an endpoint before an instant."""
+        last = self.last_sending(end, before)
+        while last is not None and not last.packet.is_pulled:
+            last = self.last_sending(end, last.at)
+        return last
+
+    def oldest_in_flight(self, end: str) -> tuple[str, int | None] | None:
+        """Return the port and priority where the oldest packet in flight of an endpoint waits."""
+        for _, packet in self.sendings[end]:
+            if packet.received is None and packet.dropped is None:
+                return (packet.hops or [packet.sent])[-1].port, packet.sent.priority
+        return None
+
+    def arrived_at(self, end: str, at: int) -> bool:
+        """Return whether a packet reached an endpoint at this very instant."""
+        last = self.last_arrival(end, at)
+        return last is not None and last.at == at
 
     def last_inside(self, end: str, at: int, events: tuple[str, ...]) -> Event | None:
         """Return the last of some events inside an endpoint until an instant."""
@@ -248,7 +279,7 @@ def picoseconds(seconds: float) -> int:
 
 def _event(row: dict[str, Any]) -> Event:
     def number(name: str) -> int | None:
-        value = row[name]
+        value = row.get(name)  # earlier versions had fewer columns
         return None if value is None else int(value)
 
     def span(name: str) -> int:
@@ -259,4 +290,6 @@ def _event(row: dict[str, Any]) -> Event:
     spans = {name.removesuffix("_s"): span(name) for name in SPANS}
     words = {name: str(row[name]) for name in ("end", "event", "kind", "port", "cause")}
     values: dict[str, Any] = {**words, **fields, **spans}
+    paced_s = row.get("paced_until_s")
+    values["paced_until"] = None if paced_s is None else picoseconds(paced_s)
     return Event(at=span("time_s"), rate_bit_s=row["rate_bit_s"], **values)

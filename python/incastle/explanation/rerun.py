@@ -16,6 +16,7 @@ import polars as pl
 
 from incastle import _engine
 from incastle.errors import IncastleError, ResultError, ScenarioError
+from incastle.explanation.pauses import Pauses
 from incastle.explanation.record import Record
 from incastle.runner import run
 from incastle.scenario import Scenario
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 10_000_000
 """Events of a record that is made here."""
+MAX_PAUSES = 1_000_000
+"""Pauses of a complete `pause_record`, which has the first million."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,8 @@ def records(
 
     """
     kept = _split(result, flows)
+    if _has_pauses(result) and "pause_record" not in result.tables:
+        kept = {}
     if all(flow in kept and kept[flow].full_at is None for flow in flows):
         return Source(kept, rerun=False, digest=result.digest)
     again = _run_again(result, flows, progress)
@@ -90,7 +95,20 @@ def _split(result: Result, flows: Sequence[int]) -> dict[int, Record]:
     is_full = not frame.is_empty() and frame["event"][-1] == "full"
     end = frame.tail(1) if is_full else frame.clear()
     parts = wanted.filter(pl.col("event") != "full").partition_by("flow", as_dict=True)
-    return {int(flow): Record(pl.concat([rows, end])) for (flow,), rows in parts.items()}
+    recorded = result.tables.get("pause_record")
+    if recorded is not None and len(recorded) >= MAX_PAUSES:
+        raise ResultError(
+            f"{result.name!r} has more pauses than the {MAX_PAUSES:,} of a record: waits for later "
+            "ones would look like queues; explain a shorter run"
+        )
+    pauses = Pauses(recorded)
+    return {int(flow): Record(pl.concat([rows, end]), pauses) for (flow,), rows in parts.items()}
+
+
+def _has_pauses(result: Result) -> bool:
+    """Whether PFC paused anything in a run."""
+    frame = result.tables.get("pauses")
+    return frame is not None and int(frame["pauses"].sum()) > 0
 
 
 def _run_again(
@@ -110,6 +128,8 @@ def _run_again(
             scenario = scenario.with_overrides(
                 {"measure.events": record, "measure.slowdown": False}
             )
+            if _has_pauses(result):
+                scenario = scenario.with_overrides({"measure.pauses": True})
             again = run(scenario, progress=progress)
         except ScenarioError as error:
             why = next(one.message for one in error.diagnostics if one.severity == "error")

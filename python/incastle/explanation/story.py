@@ -17,7 +17,7 @@ from incastle.units import si
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from incastle.explanation.record import Event, Record
+    from incastle.explanation.record import Event, Packet, Record
 
 MAX_NUMBERS = 4
 """Ranges of packet numbers that are named one by one."""
@@ -115,8 +115,10 @@ def _often(events: list[Event]) -> str:
 
 
 def _notified(_: Record, events: list[Event]) -> str:
-    largest = max(one.count or 0 for one in events)
     what = words.count(len(events), "congestion notification")
+    if events[0].count is None:
+        return f"{what} (CNP or echo){_until(events)}"
+    largest = max(one.count or 0 for one in events)
     return f"{what}, feedback up to {largest}{_until(events)}"
 
 
@@ -126,13 +128,25 @@ def _limited(_: Record, events: list[Event]) -> str:
     return f"the NIC's rate limiter: down to {si(lowest, 'bit/s')}, finally {si(last, 'bit/s')}"
 
 
-def _naks(_: Record, events: list[Event]) -> str:
-    return words.count(len(events), "NAK") + " received" + _until(events)
+def _naks(record: Record, events: list[Event]) -> str:
+    text = words.count(len(events), "NAK") + " received" + _until(events)
+    again = next((one for one in _after(record, events[0]) if one.repeated), None)
+    is_pair = again is not None and again.is_pulled
+    return f"{text}; sent again from {words.packet(again)} on" if again and is_pair else text
+
+
+def _after(record: Record, event: Event) -> list[Packet]:
+    """Return the packets that the endpoint of an event sent after it."""
+    return [packet for at, packet in record.sendings[event.end] if at >= event.at]
+
+
+def _read_retries(_: Record, events: list[Event]) -> str:
+    gaps = words.count(len(events), "gap")
+    return f"{gaps} in responses of a READ, asked for again{_until(events)}"
 
 
 def _retransmit(record: Record, event: Event) -> str:
-    sendings = (packet for at, packet in record.sendings[event.end] if at >= event.at)
-    again = next((one for one in sendings if one.repeated), None)
+    again = next((one for one in _after(record, event) if one.repeated), None)
     return "fast retransmit" if again is None else f"fast retransmit: {words.packet(again)} again"
 
 
@@ -152,6 +166,8 @@ def _reordering(_: Record, event: Event) -> str:
 def _timeout(_: Record, event: Event) -> str:
     if event.event == "expired":
         return "EXP expired"
+    if event.event == "ack-timeout":
+        return f"retransmission timeout: no acknowledgement for {words.span(event.waited)}"
     return f"retransmission timeout ({event.cause}): no progress for {words.span(event.waited)}"
 
 
@@ -163,12 +179,15 @@ GROUPED: dict[str, Callable[[Record, list[Event]], str]] = {
     "notified": _notified,
     "limited": _limited,
     "nak": _naks,
+    "read-retry": _read_retries,
 }
 TURNS: dict[str, Callable[[Record, Event], str]] = {
     "fast-retransmit": _retransmit,
     "tail-loss-probe": _probe,
     "reordering-timeout": _reordering,
     "timeout": _timeout,
+    "ack-timeout": _timeout,
+    "failed": lambda _, __: "the retry limit is exceeded: the queue pair fails",
     "expired": _timeout,
     "recovered": lambda _, __: "everything sent before that is acknowledged",
     "mode": lambda _, event: f"{event.cause} mode begins",

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incastle.explanation import words
-from incastle.explanation.record import PS_PER_S, other_end
+from incastle.explanation.record import PS_PER_S, RECEIVER, SENDER, other_end
 
 if TYPE_CHECKING:
     from incastle.explanation.record import Event, Packet, Record
 
-TIMERS = ("timeout", "expired")
+TIMERS = ("timeout", "ack-timeout", "expired")
 DUP_THRESH = 3
 """Duplicate ACKs that begin a fast retransmit (RFC 5681)."""
 
@@ -95,8 +95,21 @@ def _outstanding(record: Record, timer: Event) -> list[Packet]:
             last[seq] = packet
     if timer.seq is not None:
         return list(last.values())
+    if timer.event == "ack-timeout" and timer.end == RECEIVER:
+        return _missing_responses(record, timer)
     arrived = {packet.sent.seq for _, packet in record.arrivals[other_end(timer.end)]}
     return [packet for seq, packet in last.items() if packet.dropped or seq not in arrived]
+
+
+def _missing_responses(record: Record, timer: Event) -> list[Packet]:
+    """Return the requests and responses of READs that were lost before the timer fired."""
+    since = timer.at - timer.waited
+    sent = [*record.sendings[RECEIVER], *record.sendings[SENDER]]
+    return [
+        one
+        for _, one in sent
+        if one.is_pulled and one.dropped is not None and since <= one.dropped.at <= timer.at
+    ]
 
 
 def _overlaps(packet: Packet, timer: Event) -> bool:
@@ -205,6 +218,8 @@ def _fired(record: Record, timer: Event) -> Step:
     waited = words.span(record.waited(timer))
     if timer.event == "expired":
         return Step(timer.at, f"EXP expired, {waited} after the last data were sent")
+    if timer.event == "ack-timeout":
+        return Step(timer.at, f"no acknowledgement for {waited}: the retransmission timer expired")
     rto = words.span(timer.rto)
     since = "" if waited == rto else f", {waited} after the last progress"
     return Step(timer.at, f"RTO of {rto} expired{since}: retransmission timeout")

@@ -44,6 +44,9 @@ def packet(one: Packet) -> str:
         f"packet {one.number}" if one.sent.end == SENDER else f"the receiver's packet {one.number}"
     )
     first = one.sent.seq
+    if one.is_pulled and first is not None:
+        kind = "" if one.carries else "request of a READ, "
+        return f"{name} ({kind}PSN {first:,})"
     if one.carries and first is not None:
         if one.sent.kind == "data" and not one.is_numbered:
             return f"{name} (bytes {first:,} to {first + one.carries:,})"
