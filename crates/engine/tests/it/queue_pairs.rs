@@ -416,10 +416,7 @@ fn check_record(simulation: &Simulation<Recorder>, recorded: usize) {
         let dropped = count(|kind| matches!(kind, EventKind::Dropped { .. }));
         let record = simulation.flow(flow);
         let packets = record.initiator.packets_sent + record.responder.packets_sent;
-        assert_eq!(
-            (sent as u64, dropped as u64),
-            (packets, record.dropped as u64)
-        );
+        assert_eq!((sent as u64, dropped as u64), (packets, record.dropped));
         assert_eq!(sent, received + dropped, "nothing is left in the network");
         let repeated = count(|kind| matches!(kind, EventKind::Sent { repeated: true, .. }));
         let went_back = count(|kind| {
