@@ -29,7 +29,8 @@ impl Marker {
         match self {
             Self::DropTail(_) => Some((Packets::MAX, Bytes::MAX)),
             Self::Threshold(discipline) => Some(discipline.limits()),
-            Self::DoubleThreshold(_) | Self::Linear(_) | Self::Red(_) | Self::Custom(_) => None,
+            Self::Linear(discipline) => Some((Packets::MAX, discipline.k_min())),
+            Self::DoubleThreshold(_) | Self::Red(_) | Self::Custom(_) => None,
         }
     }
 }

@@ -7,7 +7,9 @@ use std::collections::VecDeque;
 
 use incastle_units::{Packets, Serializer, Time};
 
-use crate::{Dequeued, DualHeads, DualLane, DualPi2, DualPi2Config, Queued, Transmitter, Verdict};
+use crate::{
+    Dequeued, DualHeads, DualLane, DualPi2, DualPi2Config, EcnQueued, Transmitter, Verdict,
+};
 
 /// A packet that waits since an instant.
 #[derive(Debug, Clone, Copy)]
@@ -47,7 +49,7 @@ pub struct DualQueue<T> {
     judged: VecDeque<JudgedLate<T>>,
 }
 
-impl<T: Queued + Copy> DualQueue<T> {
+impl<T: EcnQueued + Copy> DualQueue<T> {
     /// Empty queues at an idle line.
     pub fn new(config: DualPi2Config) -> Self {
         Self {

@@ -129,7 +129,7 @@ impl<T: Queued> FifoQueue<T> {
 
 #[cfg(test)]
 mod tests {
-    use incastle_units::{Ecn, Rate};
+    use incastle_units::Rate;
 
     use super::*;
 
@@ -141,12 +141,6 @@ mod tests {
         fn size(&self) -> Bytes {
             Bytes::new(self.0)
         }
-
-        fn ecn(&self) -> Ecn {
-            Ecn::NotEct
-        }
-
-        fn mark(&mut self) {}
     }
 
     /// 8 Gbit/s: a byte per nanosecond.

@@ -78,5 +78,5 @@ pub use red::{Red, RedAction, RedConfig, RedError};
 pub use scheduler::{Heads, Quanta, Scheduler, SchedulerConfig, SchedulerError};
 pub use shared_buffer::{SharedBuffer, SharedBufferConfig, SharedBufferError};
 pub use threshold::{Threshold, ThresholdConfig};
-pub use transmitter::{Queued, Transmitter};
+pub use transmitter::{EcnQueued, Queued, Transmitter};
 pub use verdict::{Arrival, Discipline, DropCause, QueueState, Verdict};

@@ -67,6 +67,11 @@ impl LinearMarker {
         Self { config }
     }
 
+    /// The longest queue in front of a packet that is certainly not marked.
+    pub(crate) const fn k_min(&self) -> Bytes {
+        self.config.k_min
+    }
+
     /// Figure 5: the probability of a mark in a queue of this length.
     pub fn probability(&self, queue: Bytes) -> f64 {
         let LinearMarkerConfig {

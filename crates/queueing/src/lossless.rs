@@ -109,27 +109,8 @@ impl Lossless {
         self.release_at == ReleaseAt::End
     }
 
-    /// An admitted packet leaves its accounts, and is not sent.
-    pub fn discard(&mut self, now: Time, passage: &Passage) {
-        self.release(now, passage);
-    }
-
-    /// The sending of a packet begins.
-    pub fn begin(&mut self, now: Time, passage: &Passage) {
-        if self.release_at == ReleaseAt::Begin {
-            self.release(now, passage);
-        }
-    }
-
-    /// The sending of a packet has ended.
-    pub fn end(&mut self, now: Time, passage: &Passage) {
-        if self.release_at == ReleaseAt::End {
-            self.release(now, passage);
-        }
-    }
-
     /// A packet leaves its accounts.
-    fn release(&mut self, now: Time, passage: &Passage) {
+    pub fn release(&mut self, now: Time, passage: &Passage) {
         let transition = self.memory.release(passage);
         self.note(now, passage, transition);
     }

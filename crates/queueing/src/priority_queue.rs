@@ -2,14 +2,12 @@
 //! be paused.
 //!
 //! Source: IEEE 802.1Q, clause 8.6.6 to 8.6.8. A pause takes effect at the boundary of frames: a packet whose sending
-//! has begun is finished (802.3, annex 31B.3). Leaves out: the buffer, the timing of pauses, marking (the caller marks
-//! the packet that has just begun).
+//! has begun is finished (802.3, annex 31B.3). Leaves out: the buffer, the timing of pauses, marking.
 
 use std::collections::VecDeque;
 
 use incastle_units::{Bytes, Packets, Serializer, Time};
 
-use crate::scheduler::Heads;
 use crate::{Priority, PrioritySet, Queued, Scheduler, SchedulerConfig, Transmitter};
 
 /// A packet that waits, and the instant before which its sending must not begin (a host's jitter).
@@ -80,6 +78,8 @@ pub struct PriorityQueue<T> {
     /// Frames of MAC control (pauses), which go before all priorities and are never paused.
     frames: VecDeque<T>,
     lanes: [Lane<T>; Priority::COUNT],
+    /// The priorities with packets that wait.
+    waiting: PrioritySet,
     total: LaneBacklog,
     paused: PrioritySet,
     scheduler: Scheduler,
@@ -93,6 +93,7 @@ impl<T: Queued> PriorityQueue<T> {
         Self {
             frames: VecDeque::new(),
             lanes: [const { Lane::EMPTY }; Priority::COUNT],
+            waiting: PrioritySet::EMPTY,
             total: LaneBacklog::default(),
             paused: PrioritySet::EMPTY,
             scheduler: Scheduler::new(config),
@@ -132,14 +133,6 @@ impl<T: Queued> PriorityQueue<T> {
         self.began.take()
     }
 
-    /// Sets CE in the packet being sent: for marking at dequeue, where `take_began` has returned it.
-    pub fn mark_sending(&mut self) {
-        self.transmitter
-            .packet_mut()
-            .expect("a packet that has begun is being sent")
-            .mark();
-    }
-
     /// Appends an admitted packet to the queue of its priority; returns its departure if it is sent immediately. Its
     /// sending begins not before `ready`, which is the present instant at a switch.
     pub fn push(
@@ -152,6 +145,7 @@ impl<T: Queued> PriorityQueue<T> {
         self.total.packets += Packets::new(1);
         self.total.bytes += packet.size();
         self.lanes[priority.index()].push(Waiting { ready, packet });
+        self.waiting.insert(priority);
         self.begin(ready, line)
     }
 
@@ -194,9 +188,12 @@ impl<T: Queued> PriorityQueue<T> {
         if let Some(frame) = self.frames.pop_front() {
             return Some(self.begin_frame(now, frame, line));
         }
-        let priority = self.scheduler.next(&self.heads())?;
+        let priority = self.next_priority()?;
         let lane = &mut self.lanes[priority.index()];
         let Waiting { ready, packet } = lane.pop().expect("the scheduler chose a first packet");
+        if lane.packets.is_empty() {
+            self.waiting.remove(priority);
+        }
         let size = packet.size();
         self.total.packets -= Packets::new(1);
         self.total.bytes -= size;
@@ -221,16 +218,22 @@ impl<T: Queued> PriorityQueue<T> {
         self.transmitter.begin(now, frame, line)
     }
 
-    /// The sizes of the first packets that may be sent.
-    fn heads(&self) -> Heads {
+    /// The priority that sends next.
+    fn next_priority(&mut self) -> Option<Priority> {
         let stopped = self.paused.without(self.scheduler.never_paused());
-        Priority::ALL.map(|priority| {
-            if stopped.contains(priority) {
-                return None;
-            }
-            let first = self.lanes[priority.index()].packets.front()?;
+        let ready = self.waiting.without(stopped);
+        if ready.is_empty() {
+            return None;
+        }
+        if let Some(priority) = self.scheduler.first_strict(ready) {
+            return Some(priority);
+        }
+        let heads = Priority::ALL.map(|priority| {
+            let lane = &self.lanes[priority.index()];
+            let first = lane.packets.front().filter(|_| ready.contains(priority))?;
             Some(first.packet.size())
-        })
+        });
+        self.scheduler.next(&heads)
     }
 
     /// `line` has another rate from now on. At a switch every packet that is being sent has begun.
@@ -250,6 +253,7 @@ impl<T: Queued> PriorityQueue<T> {
             self.total.packets -= count;
             self.total.bytes -= bytes;
             packets.extend(lane.take_all());
+            self.waiting.remove(priority);
         }
         packets
     }

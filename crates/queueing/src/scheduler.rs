@@ -121,10 +121,15 @@ impl Scheduler {
         }
     }
 
+    /// The priority of those that may send that goes before all which share by rounds, whatever the sizes of packets.
+    pub fn first_strict(&self, waiting: PrioritySet) -> Option<Priority> {
+        waiting.intersection(self.strict).highest()
+    }
+
     /// The priority whose first packet is sent now. The packet counts as sent.
     pub fn next(&mut self, heads: &Heads) -> Option<Priority> {
         let waiting = waiting(heads);
-        if let Some(first) = waiting.intersection(self.strict).highest() {
+        if let Some(first) = self.first_strict(waiting) {
             return Some(first);
         }
         if waiting.is_empty() {

@@ -9,7 +9,10 @@ use incastle_units::{Bytes, Ecn, Serializer, Time};
 pub trait Queued {
     /// Its size on the wire.
     fn size(&self) -> Bytes;
+}
 
+/// A packet, as far as a queue looks that marks packets.
+pub trait EcnQueued: Queued {
     /// Its ECN field.
     fn ecn(&self) -> Ecn;
 
@@ -54,11 +57,6 @@ impl<T: Queued> Transmitter<T> {
     /// The packet being sent.
     pub fn packet(&self) -> Option<&T> {
         self.sending.as_ref().map(|sending| &sending.packet)
-    }
-
-    /// The packet being sent, to be marked.
-    pub(crate) fn packet_mut(&mut self) -> Option<&mut T> {
-        self.sending.as_mut().map(|sending| &mut sending.packet)
     }
 
     /// Its departure.

@@ -19,7 +19,9 @@ mod requester;
 mod responder;
 mod responses;
 mod retry;
+mod round_robin;
 mod stats;
+mod telemetry;
 
 pub use config::{
     Config, ConfigError, Duplicates, Headers, Notification, RateChange, Recovery, Transmission,
@@ -30,4 +32,6 @@ pub use observation::Observation;
 pub use packet::{Arrival, Opcode, Packet, Place};
 pub use psn::MAX_PSN;
 pub use queue_pair::{DataAt, Event, QueuePair};
+pub use round_robin::{Round, RoundRobin, Turn};
 pub use stats::Stats;
+pub use telemetry::Telemetry;

@@ -27,6 +27,14 @@ impl<T: Copy> Arena<T> {
         u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 packets in flight")
     }
 
+    /// Reserves a slot, which has an earlier value, or this one.
+    pub fn reserve(&mut self, new: T) -> u32 {
+        match self.free.pop() {
+            Some(place) => place,
+            None => self.store(new),
+        }
+    }
+
     /// Copies a value that stays.
     pub fn get(&self, place: u32) -> T {
         self.slots[place as usize]

@@ -3,6 +3,7 @@
 use std::mem::offset_of;
 
 use incastle_queueing::PrioritySet;
+use incastle_rdma::Turn;
 use incastle_transport::tcp;
 use incastle_units::{Ecn, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -10,7 +11,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
 use crate::flow::{DATA_HEADERS, Framing, Held, Leaving, RdmaEndpoint, Transport};
 use crate::layout::Slot;
-use crate::network::{Body, Extras, Identity, Limiter, Marks, Packet, Pool, Turn};
+use crate::network::{Body, Extras, Identity, Limiter, Marks, Packet, Pool};
 
 /// Bytes of TCP and IP headers without options.
 const TCP_HEADERS: u16 = 40;
@@ -309,7 +310,7 @@ impl Endpoint {
         let Transport::Rdma(endpoint) = &self.transport else {
             return Turn::Finished;
         };
-        match endpoint.turn(now) {
+        match endpoint.pair().turn(now) {
             Turn::Finished => Turn::Finished,
             _ if paused.bits() >> self.framing.class & 1 == 1 => Turn::Blocked,
             turn => turn,

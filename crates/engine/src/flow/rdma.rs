@@ -11,7 +11,7 @@ use incastle_units::{Ecn, Time};
 use rand_core::Rng;
 
 use crate::flow::Leaving;
-use crate::network::{Body, Extras, NO_TELEMETRY, Packet, Turn};
+use crate::network::{Body, Extras, NO_TELEMETRY, Packet};
 
 /// The parameters of a queue pair in addition to those of its protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,7 +20,8 @@ pub struct QueuePairSettings {
     pub verb: Verb,
     /// The traffic class of ACKs, NAKs and CNPs.
     pub control_class: u8,
-    /// Whether its packets gather telemetry (INT).
+    /// Whether its packets gather telemetry (INT), at all switches. The network is not divided into partitions then, unless
+    /// all ports of switches have priorities.
     pub telemetry: bool,
 }
 
@@ -92,6 +93,11 @@ impl RdmaEndpoint {
         true
     }
 
+    /// Whether its packets gather telemetry.
+    pub(crate) const fn gathers_telemetry(&self) -> bool {
+        self.settings.telemetry
+    }
+
     /// When pacing lets another packet leave, whatever its window.
     pub(crate) fn paced_until(&self) -> Time {
         self.pair.paced_until()
@@ -100,16 +106,6 @@ impl RdmaEndpoint {
     /// Whether an ACK may have moved a departure that is scheduled, since the last call.
     pub(crate) fn poll_moved(&mut self) -> bool {
         std::mem::take(&mut self.moved)
-    }
-
-    /// What it can do in a round of its NIC.
-    pub(crate) fn turn(&self, now: Time) -> Turn {
-        match self.pair.data_at(now) {
-            DataAt::Now => Turn::Ready,
-            DataAt::At(at) => Turn::Later(at),
-            DataAt::Never if self.pair.is_finished() => Turn::Finished,
-            DataAt::Never => Turn::Blocked,
-        }
     }
 
     /// A packet has arrived.

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use incastle_queueing::PrioritySet;
+use incastle_rdma::Turn;
 use incastle_transport::{datagram, tcp};
 use incastle_units::Time;
 
@@ -10,7 +11,7 @@ use crate::core::{
     AppIndex, Digest, EndpointIndex, FlowIndex, HostIndex, Purpose, Side, Source, substream,
 };
 use crate::flow::{Endpoint, FlowSpec, Notice, Origin, Transport, UdtCounters};
-use crate::network::{Packet, Pool, Turn};
+use crate::network::{Packet, Pool};
 
 /// An endpoint that has been released.
 const GONE: u32 = u32::MAX;

@@ -354,6 +354,7 @@ impl NetworkBuilder {
             captured: Vec::new(),
             pool: Pool::default(),
             extras: Extras::default(),
+            telemetry: false,
         };
         network.check_reachability()?;
         Ok(network)

@@ -2,11 +2,11 @@
 //! are rare, and so in an arena, each in a slot that the packet stores.
 
 use crate::layout::Arena;
-use crate::network::NO_TELEMETRY;
+use crate::network::{NO_TELEMETRY, Pool};
 use crate::probe::UdtControl;
 use incastle_congestion::HopTelemetry;
+use incastle_rdma::Telemetry;
 use incastle_transport::tcp::{MAX_SACK_BLOCKS, SackBlock};
-use incastle_units::{Bytes, Rate, Time};
 
 /// The SACK blocks of a segment; their number is in the segment.
 pub(crate) type SackBlocks = [SackBlock; MAX_SACK_BLOCKS];
@@ -19,27 +19,10 @@ pub(crate) struct Extras {
     pub(crate) telemetry: Arena<Telemetry>,
 }
 
-/// Hops that a packet can gather telemetry of; those after them are not recorded.
-const MAX_HOPS: usize = 8;
-
-/// In-band telemetry (INT) of a packet: one record per switch, in the order of its path.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Telemetry {
-    hops: [HopTelemetry; MAX_HOPS],
-    count: u8,
-}
-
-impl Telemetry {
-    const NOTHING: HopTelemetry = HopTelemetry {
-        rate: Rate::from_bits_per_second(0),
-        at: Time::ZERO,
-        sent: Bytes::ZERO,
-        queue: Bytes::ZERO,
-    };
-    const EMPTY: Self = Self {
-        hops: [Self::NOTHING; MAX_HOPS],
-        count: 0,
-    };
+/// The packets in ports and on links, with their extras.
+pub(crate) struct Arenas<'a> {
+    pub(crate) pool: &'a mut Pool,
+    pub(crate) extras: &'a mut Extras,
 }
 
 impl Extras {
@@ -50,7 +33,9 @@ impl Extras {
 
     /// A place for the telemetry of a packet.
     pub(crate) fn store_telemetry(&mut self) -> u32 {
-        self.telemetry.store(Telemetry::EMPTY)
+        let place = self.telemetry.reserve(Telemetry::EMPTY);
+        self.telemetry.at_mut(place).clear();
+        place
     }
 
     /// The telemetry in a place; empty for [`NO_TELEMETRY`].
@@ -58,17 +43,12 @@ impl Extras {
         if place == NO_TELEMETRY {
             return &[];
         }
-        let telemetry = self.telemetry.at(place);
-        &telemetry.hops[..usize::from(telemetry.count)]
+        self.telemetry.at(place).hops()
     }
 
     /// Adds the record of a hop.
     pub(crate) fn stamp(&mut self, place: u32, hop: HopTelemetry) {
-        let telemetry = self.telemetry.at_mut(place);
-        if let Some(free) = telemetry.hops.get_mut(usize::from(telemetry.count)) {
-            *free = hop;
-            telemetry.count += 1;
-        }
+        self.telemetry.at_mut(place).push(hop);
     }
 
     /// Frees a place, unless it is [`NO_TELEMETRY`].

@@ -35,7 +35,7 @@ pub use pause_recorder::EgressQueue;
 pub use pause_table::PortPauses;
 pub use port::{PortCounters, PriorityConfig};
 
-pub(crate) use extras::Extras;
+pub(crate) use extras::{Arenas, Extras};
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
@@ -46,7 +46,7 @@ pub(crate) use port::{
     Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, PauseEvent, Port, STORM, Sampler,
     TakenBack, Wakes,
 };
-pub(crate) use queue_pairs::{QueuePairs, Round, Turn};
+pub(crate) use queue_pairs::QueuePairs;
 pub(crate) use shared_memory::SharedMemory;
 pub(crate) use turns::Turns;
 pub(crate) use wire::Wire;
@@ -109,6 +109,8 @@ pub struct Network {
     /// The packets in ports and on links.
     pub(crate) pool: Pool,
     pub(crate) extras: Extras,
+    /// Whether switches make records in packets that gather telemetry.
+    pub(crate) telemetry: bool,
 }
 
 impl Network {
@@ -380,7 +382,7 @@ impl Network {
         probe: &mut P,
     ) -> Option<Judged> {
         let host = &mut self.hosts[from.index()];
-        let packet = self.pool.at(offer.slot).packet;
+        let packet = &self.pool.at(offer.slot).packet;
         offer.ready = host.ready(offer.now, packet.payload());
         let at = host.port;
         let port = &mut self.ports[at.index()];
@@ -398,6 +400,7 @@ impl Network {
             }
             return None;
         }
+        let packet = *packet;
         let verdict = self.offer_or_discard(at, offer, events, probe);
         (verdict != Verdict::Admit).then_some(Judged { verdict, packet })
     }
@@ -455,15 +458,20 @@ impl Network {
             Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
             Node::Host(_) => None,
         };
-        let pool = &mut self.pool;
+        let Self {
+            ports,
+            pool,
+            extras,
+            ..
+        } = self;
         match memory {
-            None => self.ports[at.index()].offer(offer, None, pool, probe),
+            None => ports[at.index()].offer(offer, None, Arenas { pool, extras }, probe),
             Some(memory) => {
-                memory.release_departed(&mut self.ports, offer.now, pool, probe);
-                let port = &mut self.ports[at.index()];
+                memory.release_departed(ports, offer.now, Arenas { pool, extras }, probe);
+                let port = &mut ports[at.index()];
                 let buffer = Some(&mut memory.buffer);
-                let offered = port.offer(offer, buffer, pool, probe);
-                memory.list(port, offer.now, pool, probe);
+                let offered = port.offer(offer, buffer, Arenas { pool, extras }, probe);
+                memory.list(port, offer.now, Arenas { pool, extras }, probe);
                 offered
             }
         }
@@ -492,15 +500,19 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> Option<Departed> {
-        let mut sent = self.ports[at.index()].depart(now, probe)?;
+        let mut sent = self.ports[at.index()].depart(now, &mut self.pool, probe)?;
         if self.captured.get(at.index()) == Some(&true) {
-            probe.sent(at, now, sent.packet.sent(&self.extras));
+            let packet = &self.pool.at(sent.slot).packet;
+            probe.sent(at, now, packet.sent(&self.extras));
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
-            self.release(switch, sent.packet.size());
+            self.release(switch, self.pool.at(sent.slot).packet.size());
             self.end_by_priority(switch, at, now, &mut sent);
         }
         let (port, pool) = (&mut self.ports[at.index()], &mut self.pool);
+        if sent.next.is_some() {
+            port.stamp_next(now, pool, &mut self.extras);
+        }
         Some(match self.wires.get_mut(&at) {
             None => port.carry(&sent, now, pool),
             Some(wire) => port.carry_degraded(&sent, now, pool, wire),

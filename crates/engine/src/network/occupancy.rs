@@ -2,7 +2,7 @@
 
 use incastle_units::{Amount, Bytes, Time};
 
-use super::{Backlog, Network};
+use super::{Arenas, Backlog, Network};
 use crate::core::{Node, PortIndex, SwitchIndex};
 use crate::probe::{Probe, QueueSeen};
 
@@ -24,16 +24,22 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> QueueSeen {
+        let Self {
+            ports,
+            pool,
+            extras,
+            ..
+        } = self;
         let memory = match self.owners[at.index()] {
             Node::Switch(switch) => self.switches[switch.index()].memory.as_mut(),
             Node::Host(_) => None,
         };
         let threshold = memory.map(|memory| {
-            memory.release_departed(&mut self.ports, now, &self.pool, probe);
+            memory.release_departed(ports, now, Arenas { pool, extras }, probe);
             Amount::Bytes(memory.buffer.threshold())
         });
-        let port = &mut self.ports[at.index()];
-        let backlog = port.advance(now, &self.pool, probe);
+        let port = &mut ports[at.index()];
+        let backlog = port.advance(now, Arenas { pool, extras }, probe);
         QueueSeen {
             packets: backlog.stored_packets,
             bytes: Bytes::new(backlog.stored_bytes),
@@ -48,7 +54,8 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> Backlog {
-        self.ports[port.index()].advance(now, &self.pool, probe)
+        let (pool, extras) = (&mut self.pool, &mut self.extras);
+        self.ports[port.index()].advance(now, Arenas { pool, extras }, probe)
     }
 
     /// The occupancy of a switch at `now`: the whole switch first, then each port that stores anything.
@@ -59,16 +66,24 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> Vec<Occupancy> {
+        let Self {
+            ports: all,
+            pool,
+            extras,
+            ..
+        } = self;
         let mut memory = self.switches[switch.index()].memory.as_mut();
         if let Some(memory) = &mut memory {
-            memory.release_departed(&mut self.ports, now, &self.pool, probe);
+            memory.release_departed(all, now, Arenas { pool, extras }, probe);
         }
         let threshold = memory.as_ref().map(|memory| memory.buffer.threshold());
         let mut of_ports = Vec::new();
         let mut sum = 0;
         for &index in ports {
-            let port = &mut self.ports[index.index()];
-            let stored = port.advance(now, &self.pool, probe).stored_bytes;
+            let port = &mut all[index.index()];
+            let stored = port
+                .advance(now, Arenas { pool, extras }, probe)
+                .stored_bytes;
             sum += stored;
             if stored > 0 {
                 of_ports.push(Occupancy {

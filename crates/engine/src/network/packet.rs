@@ -3,7 +3,7 @@
 //!
 //! Segments are matched first and everything else out of line: a jump table costs every packet more.
 
-use incastle_queueing::{Classified, PauseFrame, Priority, Queued};
+use incastle_queueing::{Classified, EcnQueued, PauseFrame, Priority, Queued};
 use incastle_routing::{Destination, Hop};
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::Segment;
@@ -179,7 +179,9 @@ impl Queued for Packet {
     fn size(&self) -> Bytes {
         Bytes::new(u64::from(self.size))
     }
+}
 
+impl EcnQueued for Packet {
     fn ecn(&self) -> Ecn {
         self.marks.ecn()
     }
@@ -253,8 +255,7 @@ impl Packet {
         }
     }
 
-    /// The port of a switch with priorities by which the packet came in. There it has left its slot, and needs no
-    /// neighbor.
+    /// The port of a switch with priorities by which the packet came in. There it is on no link, and has no neighbor.
     pub(crate) const fn ingress(&self) -> PortIndex {
         PortIndex(self.behind.number())
     }

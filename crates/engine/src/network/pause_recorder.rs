@@ -160,7 +160,7 @@ impl Network {
         let ports = self.ports_of[switch.index()].iter();
         let holding = |&port: &PortIndex| Holding {
             queue: EgressQueue { port, priority },
-            bytes: self.ports[port.index()].waiting_from(ingress, priority),
+            bytes: self.ports[port.index()].waiting_from(ingress, priority, &self.pool),
         };
         let all = ports.map(holding);
         all.filter(|holding| holding.bytes > Bytes::ZERO).collect()

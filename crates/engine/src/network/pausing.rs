@@ -8,10 +8,11 @@ use incastle_queueing::{DropCause, Lossless, Passage, PauseDue, PauseFrame};
 use incastle_units::{Bytes, Ecn, Time};
 
 use super::port::{Offer, Offered, PauseEvent, Sent};
-use super::{Body, Marks, Network, Packet, enter};
+use super::{Arenas, Body, Marks, Network, Packet, enter};
 use crate::core::{
     EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
 };
+use crate::layout::Slot;
 use crate::probe::Probe;
 
 /// The memory of a switch with priorities, and its entered refresh of pauses.
@@ -101,7 +102,7 @@ impl Network {
     }
 
     /// Offers a packet to a port of a switch with priorities.
-    #[cold]
+    #[inline(never)]
     pub(super) fn take_in_by_priority<P: Probe>(
         &mut self,
         switch: SwitchIndex,
@@ -109,12 +110,13 @@ impl Network {
         offer: Offer,
         probe: &mut P,
     ) -> Offered {
-        let packet = self.pool.at(offer.slot).packet;
-        let passage = self.passage(at, &packet);
+        let passage = self.passage(at, &self.pool.at(offer.slot).packet);
         let lossless = self.switches[switch.index()].lossless.as_mut();
         let admission = match lossless {
             _ if self.ports[at.index()].gate.is_shut() => Err(DropCause::LinkDown),
-            _ if self.ports[at.index()].is_storming(&packet) => Err(DropCause::PauseWatchdog),
+            _ if self.ports[at.index()].is_storming(passage.priority) => {
+                Err(DropCause::PauseWatchdog)
+            }
             None => Ok(()),
             Some(pausing) => pausing.lossless.admit(offer.now, &passage),
         };
@@ -133,18 +135,17 @@ impl Network {
         departure: &mut Option<Time>,
     ) {
         let port = &mut self.ports[at.index()];
-        let Some(packet) = port.begin_by_priority(now, &mut self.extras) else {
+        let (pool, extras) = (&mut self.pool, &mut self.extras);
+        let Some(slot) = port.begin_by_priority(now, Arenas { pool, extras }) else {
             return;
         };
         let departs = departure.as_mut().expect("a packet being sent departs");
         port.set_arrival(*departs, &mut self.turns);
         *departs = self.turns.next(*departs);
-        if packet.is_pause() {
-            return;
-        }
-        let passage = self.passage(at, &packet);
-        if let Some(pausing) = &mut self.switches[switch.index()].lossless {
-            pausing.lossless.begin(now, &passage);
+        if let Some(pausing) = &self.switches[switch.index()].lossless
+            && !pausing.lossless.counts_sending()
+        {
+            self.release_by_priority(switch, at, now, slot);
         }
     }
 
@@ -156,16 +157,25 @@ impl Network {
         now: Time,
         sent: &mut Sent,
     ) {
-        if self.switches[switch.index()].lossless.is_none() {
+        let Some(pausing) = &self.switches[switch.index()].lossless else {
             return;
-        }
-        if !sent.packet.is_pause() {
-            let passage = self.passage(at, &sent.packet);
-            if let Some(pausing) = &mut self.switches[switch.index()].lossless {
-                pausing.lossless.end(now, &passage);
-            }
+        };
+        if pausing.lossless.counts_sending() {
+            self.release_by_priority(switch, at, now, sent.slot);
         }
         self.begin_by_priority(switch, at, now, &mut sent.next);
+    }
+
+    /// A packet leaves the accounts of its switch.
+    fn release_by_priority(&mut self, switch: SwitchIndex, at: PortIndex, now: Time, slot: Slot) {
+        let packet = &self.pool.at(slot).packet;
+        if packet.is_pause() {
+            return;
+        }
+        let passage = self.passage(at, packet);
+        if let Some(pausing) = &mut self.switches[switch.index()].lossless {
+            pausing.lossless.release(now, &passage);
+        }
     }
 
     /// Sends the pause frames that are due at the switch of a port.
@@ -294,7 +304,8 @@ impl Network {
         let sending = pausing.lossless.counts_sending();
         let ports = self.ports_of[switch.index()].iter();
         let of_port = |port: &PortIndex| {
-            self.ports[port.index()].bytes_of(sending, |priority| memory.counts(priority))
+            self.ports[port.index()]
+                .bytes_of(sending, &self.pool, |priority| memory.counts(priority))
         };
         let stored = ports
             .map(of_port)
@@ -360,7 +371,7 @@ impl Network {
         probe: &mut P,
     ) -> Vec<Packet> {
         let port = &mut self.ports[at.index()];
-        let (flushed, mut wakes) = port.change_pauses(change, now, probe);
+        let (flushed, mut wakes) = port.change_pauses(change, now, &mut self.pool, probe);
         let expiry = port.next_expiry(now);
         self.record_pauses(at, now, events);
         if let Some(expiry) = expiry {
@@ -371,7 +382,7 @@ impl Network {
             for packet in &flushed {
                 let passage = self.passage(at, packet);
                 if let Some(pausing) = &mut self.switches[switch.index()].lossless {
-                    pausing.lossless.discard(now, &passage);
+                    pausing.lossless.release(now, &passage);
                 }
             }
         }

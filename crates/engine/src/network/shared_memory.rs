@@ -9,7 +9,7 @@ use incastle_queueing::SharedBuffer;
 use incastle_units::Time;
 
 use crate::core::PortIndex;
-use crate::network::{Pool, Port};
+use crate::network::{Arenas, Port};
 use crate::probe::Probe;
 
 /// The memory of a switch whose ports have fast queues: departed packets are released before each check of the
@@ -32,7 +32,7 @@ impl SharedMemory {
         &mut self,
         ports: &mut [Port],
         now: Time,
-        pool: &Pool,
+        Arenas { pool, extras }: Arenas<'_>,
         probe: &mut P,
     ) {
         while let Some(&Reverse((at, index))) = self.departures.peek()
@@ -41,7 +41,7 @@ impl SharedMemory {
             self.departures.pop();
             let port = &mut ports[index.index()];
             port.listed = false;
-            self.list(port, now, pool, probe);
+            self.list(port, now, Arenas { pool, extras }, probe);
         }
     }
 
@@ -50,10 +50,10 @@ impl SharedMemory {
         &mut self,
         port: &mut Port,
         now: Time,
-        pool: &Pool,
+        arenas: Arenas<'_>,
         probe: &mut P,
     ) {
-        let freed = port.free(now, pool, probe);
+        let freed = port.free(now, arenas, probe);
         self.buffer.release(freed.bytes);
         if let Some(at) = freed.next_departure
             && !port.listed

@@ -10,7 +10,7 @@ use super::AllPartitions;
 use super::stack::HostStack;
 use crate::core::{FlowIndex, Node, Side, SwitchIndex};
 use crate::flow::{FlowRecord, Transport};
-use crate::network::{Packet, Port};
+use crate::network::Packet;
 use crate::probe::Probe;
 
 /// The packets of a flow in ports and at hosts.
@@ -162,7 +162,7 @@ impl<P: Probe> HostStack<P> {
         let pool = &network.pool;
         let (cut, uncut): (Vec<_>, Vec<_>) = network.ports.iter().partition(|port| port.is_cut());
         let in_ports = uncut.into_iter().flat_map(|port| port.inside(pool));
-        let stored = cut.into_iter().flat_map(Port::stored);
+        let stored = cut.into_iter().flat_map(|port| port.stored(pool));
         in_ports.chain(stored).chain(self.packets_at_hosts())
     }
 

@@ -26,6 +26,7 @@ mod queues;
 mod random_fabrics;
 mod random_networks;
 mod rate_changes;
+mod rdma_ports;
 mod recording;
 mod routes;
 mod timeouts;

@@ -1,6 +1,6 @@
 //! Deficit round robin by hand, and against a simpler model.
 
-use incastle_units::{Ecn, Rate};
+use incastle_units::Rate;
 use proptest::prelude::*;
 
 use super::*;
@@ -18,12 +18,6 @@ impl Queued for Packet {
     fn size(&self) -> Bytes {
         Bytes::new(u64::from(self.size))
     }
-
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-
-    fn mark(&mut self) {}
 }
 
 impl Classified for Packet {

@@ -246,9 +246,10 @@ impl Ingress {
 
     /// switch-mmu.cc, CheckShouldResume: headroom is empty, and the account is low enough.
     fn should_resume(&self, port: usize, priority: Priority) -> bool {
-        let account = self.account(port, priority);
-        let low = account.stored <= self.resume_level(port);
-        account.paused && account.headroom == Bytes::ZERO && low
+        let account = &self.ports[port].accounts[priority.index()];
+        account.paused
+            && account.headroom == Bytes::ZERO
+            && account.stored <= self.resume_level(port)
     }
 
     /// The most that a paused account may store to be resumed: XON, or below the threshold by the offset, at least its

@@ -8,7 +8,7 @@ use incastle_queueing::{
     Priority, PriorityMemory, PriorityMemoryConfig, PriorityQueue, PrioritySet, Queued,
     SchedulerConfig, response_quanta,
 };
-use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
+use incastle_units::{Bytes, Rate, Serializer, Span, Time};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone, Copy)]
@@ -18,12 +18,6 @@ impl Queued for Packet {
     fn size(&self) -> Bytes {
         self.0
     }
-
-    fn ecn(&self) -> Ecn {
-        Ecn::NotEct
-    }
-
-    fn mark(&mut self) {}
 }
 
 const LOSSLESS: Priority = Priority::ALL[3];

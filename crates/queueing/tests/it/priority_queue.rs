@@ -4,7 +4,7 @@ use incastle_cases::cases;
 use incastle_queueing::{
     Began, LaneBacklog, Priority, PriorityQueue, PrioritySet, Queued, SchedulerConfig,
 };
-use incastle_units::{Bytes, Ecn, Packets, Rate, Serializer, Time};
+use incastle_units::{Bytes, Packets, Rate, Serializer, Time};
 use proptest::prelude::*;
 
 /// 8 Gbit/s: a byte per nanosecond.
@@ -15,20 +15,11 @@ struct Packet {
     number: u64,
     size: u64,
     priority: Priority,
-    ecn: Ecn,
 }
 
 impl Queued for Packet {
     fn size(&self) -> Bytes {
         Bytes::new(self.size)
-    }
-
-    fn ecn(&self) -> Ecn {
-        self.ecn
-    }
-
-    fn mark(&mut self) {
-        self.ecn = Ecn::Ce;
     }
 }
 
@@ -49,7 +40,6 @@ fn packet(number: u64, size: u64, of: u8) -> Packet {
         number,
         size,
         priority: priority(of),
-        ecn: Ecn::Ect0,
     }
 }
 
@@ -180,14 +170,7 @@ fn the_caller_learns_which_packet_began_and_may_mark_it() {
     // Behind packet 2 its own priority alone counts, without itself: 300 + 400.
     port.depart(1_500);
     assert_eq!(port.queue.take_began(), began(5, 200, backlog(2, 700)));
-    port.queue.mark_sending();
-    assert_eq!(port.queue.sending().map(Queued::ecn), Some(Ecn::Ce));
-    let (left, _) = port
-        .queue
-        .depart(ns(1_700), &mut port.line)
-        .expect("it is due");
-    assert_eq!((left.number, left.ecn), (2, Ecn::Ce));
-    assert_eq!(port.queue.sending().map(Queued::ecn), Some(Ecn::Ect0));
+    assert_eq!(port.queue.sending().map(|packet| packet.number), Some(2));
 }
 
 #[test]

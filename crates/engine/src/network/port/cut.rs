@@ -6,7 +6,7 @@ use incastle_units::Time;
 use super::Port;
 use crate::core::PortIndex;
 use crate::layout::Slot;
-use crate::network::{InFlight, Packet, Pool};
+use crate::network::{Arenas, InFlight, Packet, Pool};
 use crate::probe::Probe;
 
 impl Port {
@@ -36,14 +36,14 @@ impl Port {
     pub(crate) fn take_arrived<P: Probe>(
         &mut self,
         now: Time,
-        pool: &mut Pool,
+        Arenas { pool, extras }: Arenas<'_>,
         probe: &mut P,
     ) -> Option<Packet> {
         let arrives = self.row.first_arrival()?;
         if arrives > now {
             return None;
         }
-        let arrived = self.arrive(arrives, pool, probe);
+        let arrived = self.arrive(arrives, Arenas { pool, extras }, probe);
         Some(pool.take(arrived.slot))
     }
 
@@ -80,7 +80,7 @@ impl Port {
     }
 
     /// The packets in a queue with departure events; those of other queues are on the link already.
-    pub(crate) fn stored(&self) -> impl Iterator<Item = &Packet> {
-        self.scheduled.iter().flat_map(|queue| queue.stored())
+    pub(crate) fn stored<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
+        self.scheduled.iter().flat_map(|queue| queue.stored(pool))
     }
 }

@@ -22,11 +22,15 @@ impl Port {
             arrival: None,
             departure: sent.next,
         };
-        let (at, overtakes) = match wire.link.fate(now, self.delay, sent.packet.size) {
+        let (at, overtakes) = match wire
+            .link
+            .fate(now, self.delay, pool.at(sent.slot).packet.size)
+        {
             Fate::Arrives { at, overtakes } => (at, overtakes),
             Fate::Lost(cause) => {
-                self.gate.lose_on_wire(now, cause, &sent.packet);
-                let onward = Onward::Lost(sent.packet, cause);
+                let packet = &pool.at(sent.slot).packet;
+                self.gate.lose_on_wire(now, cause, packet);
+                let onward = Onward::Lost(sent.slot, cause);
                 return Departed { onward, wakes };
             }
         };
@@ -35,7 +39,7 @@ impl Port {
         } else {
             at.max(self.last_arrival(pool).unwrap_or(at))
         };
-        let slot = pool.put(sent.packet);
+        let slot = sent.slot;
         let inserted = self.insert(slot, [now, arrives], pool, wire);
         wakes.arrival = inserted.arrival;
         let onward = Onward::OnLink {

@@ -20,19 +20,18 @@ pub(crate) struct Backlog {
 }
 
 impl Backlog {
-    /// The waiting packets with the one being sent.
-    pub(super) fn of(waiting_packets: u32, waiting_bytes: u64, sending: Option<&Packet>) -> Self {
-        let size = sending.map_or(0, |packet| u64::from(packet.size));
+    /// The waiting packets with the one being sent, of which this is the size.
+    pub(super) fn of(waiting_packets: u32, waiting_bytes: u64, sending: Option<u16>) -> Self {
         Self {
             stored_packets: waiting_packets + u32::from(sending.is_some()),
-            stored_bytes: waiting_bytes + size,
+            stored_bytes: waiting_bytes + u64::from(sending.unwrap_or(0)),
             waiting_packets,
             waiting_bytes,
         }
     }
 
-    /// The packets of queues with departure events, with the one being sent.
-    pub(super) fn of_lanes(waiting: LaneBacklog, sending: Option<&Packet>) -> Self {
+    /// The packets of queues with departure events, with the size of the one being sent.
+    pub(super) fn of_lanes(waiting: LaneBacklog, sending: Option<u16>) -> Self {
         let LaneBacklog { packets, bytes } = waiting;
         Self::of(packets.count() as u32, bytes.count(), sending)
     }
@@ -40,11 +39,8 @@ impl Backlog {
     /// The packets of both queues, with the one being sent.
     pub(super) fn of_dual(queue: &DualQueue<Packet>) -> Self {
         let backlog = queue.backlog();
-        Self::of(
-            backlog.waiting_packets,
-            backlog.waiting_bytes,
-            backlog.sending,
-        )
+        let sending = backlog.sending.map(|packet| packet.size);
+        Self::of(backlog.waiting_packets, backlog.waiting_bytes, sending)
     }
 
     /// The same memory, for a marker that judges by these waiting packets alone.
@@ -132,7 +128,7 @@ pub(crate) enum Onward {
         overtaken: Option<Time>,
     },
     /// Lost on the wire.
-    Lost(Packet, DropCause),
+    Lost(Slot, DropCause),
 }
 
 /// Bytes that have left a shared memory, and the next departure.
@@ -143,7 +139,7 @@ pub(crate) struct Freed {
 
 /// A packet that a queue with departure events has sent, and the departure of the next.
 pub(crate) struct Sent {
-    pub(crate) packet: Packet,
+    pub(crate) slot: Slot,
     pub(crate) next: Option<Time>,
     /// Its arrival, where that was decided when its sending began.
     pub(crate) arrives: Option<Time>,

@@ -37,6 +37,16 @@ pub(super) struct Stored {
     pub(super) bytes: u64,
 }
 
+/// A departure of a queue with several packets: the sending of the next begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Succession {
+    pub(super) at: Time,
+    /// The packet whose sending begins.
+    pub(super) begins: Slot,
+    /// What is stored from then on, that packet included.
+    pub(super) stored: Stored,
+}
+
 impl Default for FastQueue {
     fn default() -> Self {
         Self {
@@ -85,14 +95,10 @@ impl FastQueue {
     }
 
     pub(super) fn backlog(&self, pool: &Pool) -> Backlog {
-        let sending = pool.get(self.sending).map(|flight| &flight.packet);
-        let size = sending.map_or(0, |packet| u64::from(packet.size));
-        let sends = u32::from(sending.is_some());
-        Backlog::of(
-            self.stored_packets - sends,
-            self.stored_bytes - size,
-            sending,
-        )
+        let sending = pool.get(self.sending).map(|flight| flight.packet.size);
+        let (sends, size) = (u32::from(sending.is_some()), sending.unwrap_or(0));
+        let waiting = self.stored_packets - sends;
+        Backlog::of(waiting, self.stored_bytes - u64::from(size), sending)
     }
 
     /// Packets that occupied the line were taken back: it is free at that instant.
@@ -117,17 +123,17 @@ impl FastQueue {
         self.stored_bytes += u64::from(size);
     }
 
-    /// Processes every departure until `now` and reports each change of the waiting packets.
+    /// Processes every departure until `now` and reports those that leave packets behind.
     #[inline(always)]
     pub(super) fn advance(
         &mut self,
         now: Time,
         delay: Span,
         pool: &Pool,
-        changed: impl FnMut(Time, u32),
+        succeeded: impl FnMut(Succession),
     ) {
         if self.stored_packets > 1 {
-            self.advance_crowd(now, delay, pool, changed);
+            self.advance_crowd(now, delay, pool, succeeded);
         }
         self.advance_last(now);
     }
@@ -148,13 +154,17 @@ impl FastQueue {
         now: Time,
         delay: Span,
         pool: &Pool,
-        mut changed: impl FnMut(Time, u32),
+        mut succeeded: impl FnMut(Succession),
     ) {
         while self.stored_packets > 1 && self.departs <= now {
             let gone = pool.at(self.sending);
             self.stored_packets -= 1;
             self.stored_bytes -= u64::from(gone.packet.size);
-            changed(self.departs, self.stored_packets - 1);
+            succeeded(Succession {
+                at: self.departs,
+                begins: gone.packet.behind,
+                stored: self.stored(),
+            });
             self.sending = gone.packet.behind;
             self.departs = gone.arrives - delay;
         }

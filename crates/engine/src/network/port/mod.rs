@@ -6,6 +6,7 @@
 //! for each departure and allows a rate that changes. The fair queue has departure events too, and selects a flow
 //! at each. Leaves out: preemption.
 
+mod changes;
 mod cut;
 mod degraded;
 mod exchange;
@@ -15,6 +16,7 @@ mod priority;
 mod sampler;
 mod scheduled;
 mod take_back;
+mod telemetry;
 
 use std::mem::offset_of;
 
@@ -27,11 +29,11 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{Node, PortIndex};
 use crate::layout::{Row, Slot};
-use crate::network::{Packet, Pool};
+use crate::network::{Arenas, Packet, Pool};
 use crate::probe::{Probe, Transit};
 
 pub(crate) use exchange::{
-    Arrived, Backlog, Cut, Departed, FastPath, Freed, Offer, Offered, Onward, Sent, Wakes,
+    Arrived, Backlog, Departed, FastPath, Freed, Offer, Offered, Onward, Sent, Wakes,
 };
 pub(crate) use gate::Gate;
 pub use gate::PortCounters;
@@ -70,7 +72,8 @@ pub(crate) struct Port {
     pub(crate) observed: bool,
     /// Whether the shared memory has its next departure.
     pub(crate) listed: bool,
-    special: bool,
+    /// Whether packets that gather telemetry get a record of this port.
+    telemetry: bool,
     pub(crate) gate: Gate,
     /// Behind a pointer: rarely read.
     line: Box<Serializer>,
@@ -79,6 +82,7 @@ pub(crate) struct Port {
     pub(crate) sampler: Option<Box<Sampler>>,
     /// Bytes that have departed and that the shared memory has released.
     freed: u64,
+    special: bool,
     /// Whether its link leads into another partition.
     cut: bool,
 }
@@ -103,6 +107,7 @@ impl Port {
             observed: false,
             listed: false,
             special: false,
+            telemetry: false,
             gate,
             line,
             scheduled: None,
@@ -151,9 +156,10 @@ impl Port {
     }
 
     fn set_queue(&mut self, queue: ScheduledQueue) {
+        // A packet stays in its slot in a queue with priorities, as in a fast one.
+        self.special = !matches!(queue, ScheduledQueue::Priority(_));
         self.scheduled = Some(Box::new(queue));
         self.unwatched = false;
-        self.special = true;
         // A packet must not take the fast path of a fast queue.
         self.gate.judge_all();
     }
@@ -198,24 +204,6 @@ impl Port {
         self.gate.is_open().then(|| queue.busy_until()).flatten()
     }
 
-    /// Changes the rate; the packet being sent ends at the old one. The carried fraction of a picosecond restarts at
-    /// zero.
-    pub(crate) fn change_rate(&mut self, now: Time, rate: Rate) -> Wakes {
-        if rate == self.line.rate() {
-            return Wakes::default();
-        }
-        *self.line = self.line.at_rate(rate);
-        self.pace = pace(&self.line);
-        let Some(queue) = &mut self.scheduled else {
-            unreachable!("a port with a schedule has departure events")
-        };
-        let departure = queue.change_rate(now, &mut self.line);
-        Wakes {
-            arrival: None,
-            departure,
-        }
-    }
-
     /// The serialization time of a packet.
     #[inline(always)]
     fn span(&mut self, size: u16) -> Span {
@@ -258,10 +246,25 @@ impl Port {
         &mut self,
         now: Time,
         slot: Slot,
+        Arenas { pool, extras }: Arenas<'_>,
+        probe: &mut P,
+    ) -> FastPath {
+        if self.telemetry {
+            return self.pass_stamped(now, slot, Arenas { pool, extras }, probe);
+        }
+        self.let_depart_unstamped(now, pool, probe);
+        self.enter_fast(now, slot, pool, probe)
+    }
+
+    /// Takes a packet that certainly passes the gate into a fast queue that is up to date.
+    #[inline(always)]
+    fn enter_fast<P: Probe>(
+        &mut self,
+        now: Time,
+        slot: Slot,
         pool: &mut Pool,
         probe: &mut P,
     ) -> FastPath {
-        self.let_depart(now, pool, probe);
         let packet = &mut pool.at_mut(slot).packet;
         let stored = self.fast.stored();
         if !self.gate.passes_clearly(now, stored, packet) {
@@ -295,10 +298,10 @@ impl Port {
         &mut self,
         Offer { now, ready, slot }: Offer,
         memory: Option<&mut SharedBuffer>,
-        pool: &mut Pool,
+        Arenas { pool, extras }: Arenas<'_>,
         probe: &mut P,
     ) -> Offered {
-        let backlog = self.advance(now, pool, probe);
+        let backlog = self.advance(now, Arenas { pool, extras }, probe);
         let idle_since = self.idle_since(backlog);
         let packet = &pool.at(slot).packet;
         let queue = QueueView {
@@ -318,6 +321,9 @@ impl Port {
             pool.at_mut(slot).packet.marks.set_ecn(Ecn::Ce);
         }
         let wakes = self.store(ready, slot, pool);
+        if self.telemetry && backlog.stored_packets == 0 {
+            self.stamp_begun(now, pool, extras);
+        }
         Offered { verdict, wakes }
     }
 
@@ -328,8 +334,8 @@ impl Port {
         queue.map_or(backlog, |queue| queue.in_front_of(packet))
     }
 
-    /// Whether an arriving packet concerns more than the gate and a fast queue: a congestion point, or a queue with
-    /// departure events.
+    /// Whether an arriving packet concerns more than the gate and a queue that leaves it in its slot: a congestion point,
+    /// or another queue with departure events.
     #[inline(always)]
     pub(crate) fn is_special(&self) -> bool {
         self.special
@@ -364,9 +370,9 @@ impl Port {
             return;
         };
         let gate = &self.gate;
-        let sending = queue.sending().copied();
+        let sending = queue.sending().map(|packet| packet.size);
         let pushed_out = queue.make_room(arriving, |waiting| {
-            let backlog = Backlog::of_lanes(waiting, sending.as_ref());
+            let backlog = Backlog::of_lanes(waiting, sending);
             gate.admits(&backlog, arriving)
         });
         for packet in pushed_out {
@@ -377,6 +383,12 @@ impl Port {
     /// Takes the next packet that was pushed out.
     pub(crate) fn take_pushed_out(&mut self) -> Option<Packet> {
         fair(&mut self.scheduled)?.take_pushed_out()
+    }
+
+    /// Whether there is a packet that was judged when it was taken out of its queue.
+    #[inline(always)]
+    pub(crate) fn has_judged(&self) -> bool {
+        matches!(&self.scheduled, Some(queue) if queue.has_judged())
     }
 
     /// Takes and counts the next packet that was judged when it was taken out of its queue.
@@ -396,7 +408,7 @@ impl Port {
         if let Some(queue) = &mut self.scheduled {
             return Wakes {
                 arrival: None,
-                departure: queue.push(ready, pool.take(slot), &mut self.line),
+                departure: queue.push(ready, slot, pool, &mut self.line),
             };
         }
         let span = self.span(size);
@@ -431,10 +443,15 @@ impl Port {
 
     /// Takes the first packet off the link.
     #[inline(always)]
-    pub(crate) fn arrive<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Arrived {
+    pub(crate) fn arrive<P: Probe>(
+        &mut self,
+        now: Time,
+        Arenas { pool, extras }: Arenas<'_>,
+        probe: &mut P,
+    ) -> Arrived {
         // A queue must not count a packet that leaves its slot.
         if self.fast.holds_up(self.row.first()) {
-            self.let_depart(now, pool, probe);
+            self.let_depart(now, Arenas { pool, extras }, probe);
         }
         self.fast.advance_last(now);
         let first = self.row.pop(pool);
@@ -452,14 +469,18 @@ impl Port {
 
     /// A queue with departure events has sent its packet. Nothing where the event is outdated.
     #[inline(always)]
-    pub(crate) fn depart<P: Probe>(&mut self, now: Time, probe: &mut P) -> Option<Sent> {
+    pub(crate) fn depart<P: Probe>(
+        &mut self,
+        now: Time,
+        pool: &mut Pool,
+        probe: &mut P,
+    ) -> Option<Sent> {
         let Some(queue) = &mut self.scheduled else {
             unreachable!("only scheduled queues have departure events")
         };
-        let sent = queue.depart(now, &mut self.line)?;
-        if self.observed && (sent.next.is_some() || queue.has_judged()) {
-            let waiting = queue.backlog().waiting_packets;
-            probe.queue_changed(self.index, now, waiting);
+        let sent = queue.depart(now, pool, &mut self.line)?;
+        if self.observed && (sent.next.is_some() || queue.has_dropped()) {
+            probe.queue_changed(self.index, now, queue.backlog().waiting_packets);
         }
         Some(sent)
     }
@@ -468,7 +489,7 @@ impl Port {
     #[inline(always)]
     pub(crate) fn carry(&mut self, sent: &Sent, now: Time, pool: &mut Pool) -> Departed {
         let arrives = sent.arrives.unwrap_or(now + self.delay);
-        let slot = pool.put(sent.packet);
+        let slot = sent.slot;
         let first = self.row.push(slot, arrives, pool);
         Departed {
             onward: Onward::OnLink {
@@ -483,44 +504,16 @@ impl Port {
         }
     }
 
-    /// The link fails: all packets inside are lost, and none passes until it recovers.
-    pub(crate) fn go_down<P: Probe>(&mut self, now: Time, pool: &mut Pool, probe: &mut P) -> Cut {
-        let Some(queue) = &mut self.scheduled else {
-            unreachable!("a port whose link fails has departure events")
-        };
-        if self.observed && queue.backlog().waiting_packets > 0 {
-            probe.queue_changed(self.index, now, 0);
-        }
-        let stored = queue.cut(now);
-        let arrival = self.row.first_arrival();
-        let mut on_the_wire = Vec::new();
-        while let Some(first) = self.row.pop(pool) {
-            on_the_wire.push(pool.take(first.slot));
-        }
-        for packet in &stored {
-            self.gate.lose_stored(now, packet);
-        }
-        for packet in &on_the_wire {
-            self.gate.lose(now, packet);
-        }
-        Cut {
-            stored,
-            on_the_wire,
-            arrival,
-            buffer: self.gate.shut(),
-        }
-    }
-
     /// For a shared memory: the bytes that have departed until `now` since the last call, and the next departure.
     /// Other queues than the fast one have departure events instead.
-    pub(crate) fn free<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Freed {
+    pub(crate) fn free<P: Probe>(&mut self, now: Time, arenas: Arenas<'_>, probe: &mut P) -> Freed {
         if self.scheduled.is_some() || self.unwatched {
             return Freed {
                 bytes: Bytes::ZERO,
                 next_departure: None,
             };
         }
-        self.let_depart(now, pool, probe);
+        self.let_depart(now, arenas, probe);
         let departed = self.gate.accepted_bytes() - self.fast.stored().bytes;
         let before = std::mem::replace(&mut self.freed, departed);
         Freed {
@@ -531,21 +524,34 @@ impl Port {
 
     /// The backlog at `now`, after all departures until then were reported to the probe.
     #[inline(always)]
-    pub(crate) fn advance<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) -> Backlog {
+    pub(crate) fn advance<P: Probe>(
+        &mut self,
+        now: Time,
+        Arenas { pool, extras }: Arenas<'_>,
+        probe: &mut P,
+    ) -> Backlog {
         if let Some(queue) = &self.scheduled {
             return queue.backlog();
         }
-        self.let_depart(now, pool, probe);
+        self.let_depart(now, Arenas { pool, extras }, probe);
         self.fast.backlog(pool)
     }
 
     /// Advances a fast queue to `now`.
     #[inline(always)]
-    fn let_depart<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) {
+    fn let_depart<P: Probe>(&mut self, now: Time, arenas: Arenas<'_>, probe: &mut P) {
+        if self.telemetry {
+            return self.let_depart_stamped(now, arenas, probe);
+        }
+        self.let_depart_unstamped(now, arenas.pool, probe);
+    }
+
+    #[inline(always)]
+    fn let_depart_unstamped<P: Probe>(&mut self, now: Time, pool: &Pool, probe: &mut P) {
         let (index, observed) = (self.index, self.observed);
-        self.fast.advance(now, self.delay, pool, |at, waiting| {
+        self.fast.advance(now, self.delay, pool, |next| {
             if observed {
-                probe.queue_changed(index, at, waiting);
+                probe.queue_changed(index, next.at, next.stored.packets - 1);
             }
         });
     }
@@ -560,7 +566,7 @@ impl Port {
 
     /// All packets inside: waiting, being sent, on the wire.
     pub(crate) fn inside<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
-        self.stored()
+        self.stored(pool)
             .chain(self.row.iter(pool).map(|flight| &flight.packet))
     }
 

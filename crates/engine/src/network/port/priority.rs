@@ -9,7 +9,8 @@ use std::collections::VecDeque;
 use incastle_congestion::HopTelemetry;
 use incastle_queueing::{
     Began, DropCause, GuardedReceiver, JudgedLate, MarkAt, PauseEffect, PauseFrame, Priority,
-    PriorityEcn, PriorityEcnConfig, PriorityQueue, SchedulerConfig, Verdict, WatchdogConfig,
+    PriorityEcn, PriorityEcnConfig, PriorityQueue, Queued, SchedulerConfig, Verdict,
+    WatchdogConfig,
 };
 use incastle_units::{Bytes, Ecn, Serializer, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -18,7 +19,8 @@ use super::exchange::{Offer, Offered, Sent, Wakes};
 use super::scheduled::ScheduledQueue;
 use super::{Backlog, Port};
 use crate::core::PortIndex;
-use crate::network::{Extras, Packet, Pool, Turns};
+use crate::layout::Slot;
+use crate::network::{Arenas, Packet, Pool, Turns};
 use crate::probe::Probe;
 
 /// The parameters of a port with priorities.
@@ -40,9 +42,23 @@ impl Default for PriorityConfig {
     }
 }
 
+/// A packet in its slot.
+#[derive(Debug, Clone, Copy)]
+struct InSlot {
+    slot: Slot,
+    size: u16,
+}
+
+impl Queued for InSlot {
+    #[inline]
+    fn size(&self) -> Bytes {
+        Bytes::new(u64::from(self.size))
+    }
+}
+
 /// The queues.
 pub(super) struct PriorityLanes {
-    queue: PriorityQueue<Packet>,
+    queue: PriorityQueue<InSlot>,
     ecn: PriorityEcn,
     rng: Xoshiro256PlusPlus,
     /// Bytes whose sending has begun.
@@ -82,7 +98,8 @@ impl PriorityLanes {
     }
 
     pub(super) fn backlog(&self) -> Backlog {
-        Backlog::of_lanes(self.queue.waiting(), self.queue.sending())
+        let sending = self.queue.sending().map(|sending| sending.size);
+        Backlog::of_lanes(self.queue.waiting(), sending)
     }
 
     /// The verdict of the markers on an admitted packet.
@@ -98,31 +115,35 @@ impl PriorityLanes {
     pub(super) fn push(
         &mut self,
         ready: Time,
-        packet: Packet,
+        slot: Slot,
+        packet: &Packet,
         line: &mut Serializer,
     ) -> Option<Time> {
+        let size = packet.size;
         if packet.is_pause() && self.frames_first {
-            return self.queue.push_frame(ready, packet, line);
+            return self.queue.push_frame(ready, InSlot { slot, size }, line);
         }
-        self.queue.push(ready, packet.priority(), packet, line)
+        let priority = packet.priority();
+        self.queue
+            .push(ready, priority, InSlot { slot, size }, line)
     }
 
     pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
-        let (packet, next) = self.queue.depart(now, line)?;
+        let (InSlot { slot, .. }, next) = self.queue.depart(now, line)?;
         Some(Sent {
-            packet,
+            slot,
             next,
             arrives: self.arrives.take(),
         })
     }
 
     /// Returns the packets that a storm drops, and the departure of a packet that begins.
-    pub(super) fn change_pauses(
+    fn change_pauses(
         &mut self,
         change: PauseEvent,
         now: Time,
         line: &mut Serializer,
-    ) -> (Vec<Packet>, Option<Time>) {
+    ) -> (Vec<InSlot>, Option<Time>) {
         let effect = match change {
             PauseEvent::Frame(frame) => self.receiver.on_frame(now, &frame),
             PauseEvent::Timeout => self.receiver.on_timeout(now),
@@ -159,14 +180,15 @@ impl PriorityLanes {
         &mut self,
         now: Time,
         line: &Serializer,
-        extras: &mut Extras,
-    ) -> Option<Packet> {
+        Arenas { pool, extras }: Arenas<'_>,
+    ) -> Option<Slot> {
         let Began {
             priority,
             size,
             behind,
         } = self.queue.take_began()?;
-        let packet = self.queue.sending().expect("it is being sent");
+        let InSlot { slot, .. } = *self.queue.sending().expect("it is being sent");
+        let packet = &mut pool.at_mut(slot).packet;
         if let Some(place) = packet.telemetry() {
             extras.stamp(
                 place,
@@ -179,19 +201,23 @@ impl PriorityLanes {
             );
         }
         self.sent += size;
-        let ecn = packet.marks.ecn();
         let verdict = match self.ecn.marker(MarkAt::Dequeue, priority) {
-            Some(marker) => marker.judge(behind.bytes, ecn, &mut self.rng),
+            Some(marker) => marker.judge(behind.bytes, packet.marks.ecn(), &mut self.rng),
             None => Verdict::Admit,
         };
         if verdict == Verdict::Mark {
-            self.queue.mark_sending();
+            packet.marks.set_ecn(Ecn::Ce);
         }
-        let packet = *self.queue.sending().expect("it is being sent");
         if verdict != Verdict::Admit {
+            let packet = *packet;
             self.judged.push_back(JudgedLate { verdict, packet });
         }
-        Some(packet)
+        Some(slot)
+    }
+
+    /// Whether packets were marked when their sending began, and are not counted yet.
+    pub(super) fn has_judged(&self) -> bool {
+        !self.judged.is_empty()
     }
 
     /// Takes the next packet that was marked when its sending began.
@@ -204,12 +230,14 @@ impl PriorityLanes {
         self.queue.change_rate(now, line)
     }
 
-    pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
-        self.queue.cut(now)
+    pub(super) fn cut(&mut self, now: Time, pool: &mut Pool) -> Vec<Packet> {
+        let stored = self.queue.cut(now).into_iter();
+        stored.map(|stored| pool.take(stored.slot)).collect()
     }
 
-    pub(super) fn stored(&self) -> impl Iterator<Item = &Packet> {
-        self.queue.stored()
+    pub(super) fn stored<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
+        let slots = self.queue.stored().map(|stored| stored.slot);
+        slots.map(|slot| &pool.at(slot).packet)
     }
 }
 
@@ -251,8 +279,8 @@ impl Port {
     }
 
     /// The packet whose sending has begun since the last call, if one has.
-    pub(crate) fn begin_by_priority(&mut self, now: Time, extras: &mut Extras) -> Option<Packet> {
-        lanes(&mut self.scheduled).begin(now, &self.line, extras)
+    pub(crate) fn begin_by_priority(&mut self, now: Time, arenas: Arenas<'_>) -> Option<Slot> {
+        lanes(&mut self.scheduled).begin(now, &self.line, arenas)
     }
 
     /// Decides the arrival of the packet being sent, which departs at that instant.
@@ -268,6 +296,7 @@ impl Port {
         &mut self,
         change: PauseEvent,
         now: Time,
+        pool: &mut Pool,
         probe: &mut P,
     ) -> (Vec<Packet>, Wakes) {
         let lanes = lanes(&mut self.scheduled);
@@ -275,6 +304,8 @@ impl Port {
         if (departure.is_some() || !flushed.is_empty()) && self.observed {
             probe.queue_changed(self.index, now, lanes.backlog().waiting_packets);
         }
+        let flushed = flushed.into_iter();
+        let flushed: Vec<Packet> = flushed.map(|stored| pool.take(stored.slot)).collect();
         for packet in &flushed {
             lanes.count_stormed(packet);
             self.gate.judge_late(now, STORM, packet);
@@ -293,10 +324,10 @@ impl Port {
         }
     }
 
-    /// Whether a storm drops the packet.
-    pub(crate) fn is_storming(&self, packet: &Packet) -> bool {
+    /// Whether a storm drops packets of the priority.
+    pub(crate) fn is_storming(&self, priority: Priority) -> bool {
         let receiver = self.receiver();
-        receiver.is_some_and(|receiver| receiver.dropping().contains(packet.priority()))
+        receiver.is_some_and(|receiver| receiver.dropping().contains(priority))
     }
 
     /// The next end of a pause, where its event is to be entered.
@@ -313,14 +344,20 @@ impl Port {
     }
 
     /// Bytes of packets for which this holds, in a port with priorities: waiting, and being sent or not.
-    pub(crate) fn bytes_of(&self, sending: bool, counts: impl Fn(Priority) -> bool) -> Bytes {
+    pub(crate) fn bytes_of(
+        &self,
+        sending: bool,
+        pool: &Pool,
+        counts: impl Fn(Priority) -> bool,
+    ) -> Bytes {
         let Some(ScheduledQueue::Priority(lanes)) = self.scheduled.as_deref() else {
             return Bytes::ZERO;
         };
         let counted = |packet: &&Packet| !packet.is_pause() && counts(packet.priority());
         let sum = |sum: Bytes, packet: &Packet| sum + packet.size();
-        let all = lanes.queue.stored().filter(counted).fold(Bytes::ZERO, sum);
+        let all = lanes.stored(pool).filter(counted).fold(Bytes::ZERO, sum);
         let being_sent = lanes.queue.sending().filter(|_| !sending);
+        let being_sent = being_sent.map(|stored| &pool.at(stored.slot).packet);
         all - being_sent.filter(counted).map_or(Bytes::ZERO, Packet::size)
     }
 
@@ -333,11 +370,17 @@ impl Port {
     }
 
     /// Bytes of a priority that wait here and came in by another port of the switch.
-    pub(crate) fn waiting_from(&self, ingress: PortIndex, priority: Priority) -> Bytes {
+    pub(crate) fn waiting_from(
+        &self,
+        ingress: PortIndex,
+        priority: Priority,
+        pool: &Pool,
+    ) -> Bytes {
         let Some(ScheduledQueue::Priority(lanes)) = self.scheduled.as_deref() else {
             return Bytes::ZERO;
         };
         let waiting = lanes.queue.waiting_packets(priority);
+        let waiting = waiting.map(|stored| &pool.at(stored.slot).packet);
         let from = waiting.filter(|packet| !packet.is_pause() && packet.ingress() == ingress);
         from.fold(Bytes::ZERO, |sum, packet| sum + packet.size())
     }

@@ -8,7 +8,8 @@ use incastle_units::{Serializer, Time};
 use super::Backlog;
 use super::exchange::Sent;
 use super::priority::PriorityLanes;
-use crate::network::Packet;
+use crate::layout::Slot;
+use crate::network::{Packet, Pool};
 
 /// The queue.
 pub(super) enum ScheduledQueue {
@@ -39,8 +40,12 @@ impl ScheduledQueue {
 
     pub(super) fn backlog(&self) -> Backlog {
         match self {
-            Self::General(queue) => Backlog::of_lanes(queue.waiting(), queue.sending()),
-            Self::Fair(queue) => Backlog::of_lanes(queue.waiting(), queue.sending()),
+            Self::General(queue) => {
+                Backlog::of_lanes(queue.waiting(), queue.sending().map(|packet| packet.size))
+            }
+            Self::Fair(queue) => {
+                Backlog::of_lanes(queue.waiting(), queue.sending().map(|packet| packet.size))
+            }
             Self::Dual(queue) => Backlog::of_dual(queue),
             Self::Priority(lanes) => lanes.backlog(),
         }
@@ -54,23 +59,29 @@ impl ScheduledQueue {
         }
     }
 
-    /// Takes an admitted packet; returns its departure if it is sent immediately.
+    /// Takes an admitted packet, out of its slot but for priorities; returns its departure if it is sent immediately.
     pub(super) fn push(
         &mut self,
         ready: Time,
-        packet: Packet,
+        slot: Slot,
+        pool: &mut Pool,
         line: &mut Serializer,
     ) -> Option<Time> {
         match self {
-            Self::General(queue) => queue.push(ready, packet, line),
-            Self::Fair(queue) => queue.push(ready, packet, line),
-            Self::Dual(queue) => queue.push(ready, packet, line),
-            Self::Priority(lanes) => lanes.push(ready, packet, line),
+            Self::General(queue) => queue.push(ready, pool.take(slot), line),
+            Self::Fair(queue) => queue.push(ready, pool.take(slot), line),
+            Self::Dual(queue) => queue.push(ready, pool.take(slot), line),
+            Self::Priority(lanes) => lanes.push(ready, slot, &pool.at(slot).packet, line),
         }
     }
 
     /// The packet being sent has left. Nothing where the event is outdated.
-    pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
+    pub(super) fn depart(
+        &mut self,
+        now: Time,
+        pool: &mut Pool,
+        line: &mut Serializer,
+    ) -> Option<Sent> {
         let (packet, next) = match self {
             Self::General(queue) => queue.depart(now, line),
             Self::Fair(queue) => queue.depart(now, line),
@@ -78,7 +89,7 @@ impl ScheduledQueue {
             Self::Priority(lanes) => return lanes.depart(now, line),
         }?;
         Some(Sent {
-            packet,
+            slot: pool.put(packet),
             next,
             arrives: None,
         })
@@ -93,9 +104,18 @@ impl ScheduledQueue {
         }
     }
 
-    /// Whether there is one.
-    pub(super) fn has_judged(&self) -> bool {
+    /// Whether it has dropped packets that it took out.
+    pub(super) fn has_dropped(&self) -> bool {
         matches!(self, Self::Dual(queue) if queue.has_judged())
+    }
+
+    /// Whether there is a packet that was judged late.
+    pub(super) fn has_judged(&self) -> bool {
+        match self {
+            Self::General(_) | Self::Fair(_) => false,
+            Self::Dual(queue) => queue.has_judged(),
+            Self::Priority(lanes) => lanes.has_judged(),
+        }
     }
 
     /// The line has another rate; returns the moved departure.
@@ -109,22 +129,25 @@ impl ScheduledQueue {
     }
 
     /// The line fails: returns all packets of the queue, which is empty now.
-    pub(super) fn cut(&mut self, now: Time) -> Vec<Packet> {
+    pub(super) fn cut(&mut self, now: Time, pool: &mut Pool) -> Vec<Packet> {
         match self {
             Self::General(queue) => queue.cut(now),
             Self::Fair(queue) => queue.cut(now),
             Self::Dual(queue) => queue.cut(now),
-            Self::Priority(lanes) => lanes.cut(now),
+            Self::Priority(lanes) => lanes.cut(now, pool),
         }
     }
 
     /// Packets waiting or being sent.
-    pub(super) fn stored(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
+    pub(super) fn stored<'a>(
+        &'a self,
+        pool: &'a Pool,
+    ) -> Box<dyn Iterator<Item = &'a Packet> + 'a> {
         match self {
             Self::General(queue) => Box::new(queue.stored()),
             Self::Fair(queue) => Box::new(queue.stored()),
             Self::Dual(queue) => Box::new(queue.stored()),
-            Self::Priority(lanes) => Box::new(lanes.stored()),
+            Self::Priority(lanes) => Box::new(lanes.stored(pool)),
         }
     }
 }

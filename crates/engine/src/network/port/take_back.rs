@@ -54,7 +54,7 @@ impl Port {
         if let Some(queue) = &mut self.scheduled {
             return Wakes {
                 arrival: None,
-                departure: queue.push(ready, pool.take(slot), &mut self.line),
+                departure: queue.push(ready, slot, pool, &mut self.line),
             };
         }
         let span = self.span(packet.size);

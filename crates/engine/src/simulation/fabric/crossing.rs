@@ -8,7 +8,7 @@ use incastle_units::Time;
 use crate::core::{Event, EventQueue, FlowIndex, Kind, Node, PortIndex, Side};
 use crate::flow::FlowHosts;
 use crate::layout::{Inserted, Slot};
-use crate::network::{InFlight, Network, Offer, Offered, Packet, enter};
+use crate::network::{Arenas, InFlight, Network, Offer, Offered, Packet, enter};
 use crate::parallel::{Crossing, LogicalProcess, Messages};
 use crate::probe::Probe;
 
@@ -112,8 +112,10 @@ impl<P: Probe> Fabric<P> {
         let now = self.clock.now();
         let network = &mut self.network;
         let port = &mut network.ports[at.index()];
-        while let Some(packet) = port.take_arrived(now, &mut network.pool, &mut self.probe) {
-            packet.forget_extra(&mut network.extras);
+        let (pool, extras) = (&mut network.pool, &mut network.extras);
+        let probe = &mut self.probe;
+        while let Some(packet) = port.take_arrived(now, Arenas { pool, extras }, probe) {
+            packet.forget_extra(extras);
         }
     }
 

@@ -16,7 +16,9 @@ use super::totals::Totals;
 use crate::core::{Clock, Event, HostIndex, Kind, Node, PortIndex, SwitchIndex};
 use crate::flow::{FlowAccount, LostDatagram};
 use crate::layout::Slot;
-use crate::network::{Body, Departed, FastPath, Judged, Network, Offer, Onward, Packet, enter};
+use crate::network::{
+    Arenas, Body, Departed, FastPath, Judged, Network, Offer, Onward, Packet, enter,
+};
 use crate::parallel::LogicalProcess;
 use crate::probe::Probe;
 
@@ -78,7 +80,8 @@ impl<P: Probe> Fabric<P> {
     pub(super) fn arrive(&mut self, at: PortIndex) -> Arrival {
         let network = &mut self.network;
         let port = &mut network.ports[at.index()];
-        let arrived = port.arrive(self.clock.now(), &network.pool, &mut self.probe);
+        let (pool, extras) = (&mut network.pool, &mut network.extras);
+        let arrived = port.arrive(self.clock.now(), Arenas { pool, extras }, &mut self.probe);
         let to = port.to;
         let cached_next_hop = std::mem::replace(&mut port.cached_next_hop, PortIndex::NONE);
         if let Some(next) = arrived.next {
@@ -92,6 +95,25 @@ impl<P: Probe> Fabric<P> {
             slot: arrived.slot,
             to,
             cached_next_hop,
+        }
+    }
+
+    /// Lets packets gather telemetry at all switches from now on.
+    pub(super) fn gather_telemetry(&mut self) {
+        if std::mem::replace(&mut self.network.telemetry, true) {
+            return;
+        }
+        let divided = self.process.is_some();
+        let Network { ports, owners, .. } = &mut self.network;
+        for (port, owner) in ports.iter_mut().zip(owners) {
+            if matches!(owner, Node::Switch(_)) {
+                port.gather_telemetry();
+                // Other partitions know nothing of the flow.
+                assert!(
+                    !divided || port.has_priorities(),
+                    "telemetry at ports without priorities needs one partition"
+                );
+            }
         }
     }
 
@@ -111,8 +133,9 @@ impl<P: Probe> Fabric<P> {
                 arrives,
                 overtaken,
             } => (slot, arrives, overtaken),
-            Onward::Lost(packet, cause) => {
+            Onward::Lost(slot, cause) => {
                 enter(&mut self.clock.events, at, wakes);
+                let packet = self.network.pool.take(slot);
                 return self.lose_on_wire(at, cause, &packet);
             }
         };
@@ -147,7 +170,9 @@ impl<P: Probe> Fabric<P> {
             self.leave_routes(from, out, slot);
             return Passage::Slow;
         };
-        match port.pass(self.clock.now(), slot, &mut network.pool, &mut self.probe) {
+        let (pool, extras) = (&mut network.pool, &mut network.extras);
+        let (arenas, now) = (Arenas { pool, extras }, self.clock.now());
+        match port.pass(now, slot, arenas, &mut self.probe) {
             FastPath::First(at) => self.clock.events.push(Event::new(at, Kind::Arrival, out.0)),
             FastPath::Behind => {}
             FastPath::Closed => {
@@ -179,6 +204,10 @@ impl<P: Probe> Fabric<P> {
             packet.set_ingress(Network::reverse(from));
             return self.enter_special(out, &packet);
         }
+        if network.ports[out.index()].has_priorities() {
+            let packet = &mut network.pool.at_mut(slot).packet;
+            packet.set_ingress(Network::reverse(from));
+        }
         let now = self.clock.now();
         let probe = &mut self.probe;
         let verdict = network.offer(out, Offer::at(now, slot), &mut self.clock.events, probe);
@@ -189,10 +218,11 @@ impl<P: Probe> Fabric<P> {
             };
             self.judged(verdict, out, &packet);
         }
+        self.count_judged(out);
     }
 
-    /// A packet enters a special port: one with a congestion point, with departure events, with a fair queue, or one
-    /// that leads into another partition.
+    /// A packet enters a special port: one with a congestion point, with departure events, with a fair queue, one that
+    /// leads into another partition, or any while flows are recorded.
     #[inline(never)]
     fn enter_special(&mut self, at: PortIndex, packet: &Packet) {
         let now = self.clock.now();
@@ -217,7 +247,15 @@ impl<P: Probe> Fabric<P> {
     }
 
     /// Counts the packets that a port has judged when they were taken out of their queue.
+    #[inline(always)]
     fn count_judged(&mut self, at: PortIndex) {
+        if self.network.ports[at.index()].has_judged() {
+            self.count_all_judged(at);
+        }
+    }
+
+    #[inline(never)]
+    fn count_all_judged(&mut self, at: PortIndex) {
         while let Some(Judged { verdict, packet }) = self.network.take_judged(at, self.clock.now())
         {
             if matches!(verdict, Verdict::Drop(_)) {

@@ -2,12 +2,13 @@
 //!
 //! Source: see `network::queue_pairs`. Leaves out: who has its turn, in records.
 
+use incastle_rdma::{Round, Turn};
 use incastle_units::Time;
 
 use super::{Fabric, HostStack};
 use crate::core::{EndpointIndex, HostIndex};
 use crate::layout::Slot;
-use crate::network::{Network, Round};
+use crate::network::Network;
 use crate::probe::Probe;
 
 impl<P: Probe> HostStack<P> {
@@ -42,8 +43,10 @@ impl<P: Probe> HostStack<P> {
         let recorded = endpoint.is_recorded();
         let pair = endpoint.queue_pair().expect("it is a queue pair");
         pair.forget_answered(&mut network.extras);
-        if pair.joins(now) {
-            nic.join(index);
+        let joins = pair.joins(now);
+        let gathers = joins && pair.gathers_telemetry();
+        if joins {
+            nic.pairs.join(index);
         }
         if ns3 && pair.poll_moved() {
             // qbb-net-device.cc, UpdateNextAvail: an entered wake-up moves, but only to an earlier instant, also where the
@@ -55,11 +58,44 @@ impl<P: Probe> HostStack<P> {
                 network.enter_line_free(host, at, events);
             }
         }
+        if gathers {
+            self.fabric.gather_telemetry();
+        }
         if recorded {
             self.trace_control(host, index, made);
         }
-        self.serve(host);
+        if ns3 {
+            self.serve(host);
+        } else {
+            self.serve_pair(host, index);
+        }
         self.look_after(index);
+    }
+
+    /// After an event at one queue pair: the NIC has entered an instant for all others already.
+    fn serve_pair(&mut self, host: HostIndex, index: EndpointIndex) {
+        let now = self.fabric.clock.now();
+        let network = &mut self.fabric.network;
+        let free_at = network.line_free_at(host);
+        let nic = network.nic(host);
+        if nic.wakes_at.is_some_and(|wake| wake <= free_at) {
+            return;
+        }
+        let at = if nic.control.is_empty() {
+            match self.flows.turn(index, now, nic.paused()) {
+                Turn::Later(at) => at,
+                Turn::Blocked => return,
+                // One that has finished leaves the round robin.
+                Turn::Ready | Turn::Finished => now,
+            }
+        } else {
+            now
+        };
+        if at.max(free_at) > now {
+            self.wake(host, at.max(free_at));
+        } else {
+            self.serve(host);
+        }
     }
 
     /// The line of a NIC may be free, or the pacing of a queue pair over.
@@ -79,43 +115,85 @@ impl<P: Probe> HostStack<P> {
         }
     }
 
-    /// The NIC of a host sends what may leave now.
+    /// The NIC of a host sends what may leave now, and enters the instant at which it looks for the next packet.
     pub(super) fn serve(&mut self, host: HostIndex) {
         let now = self.fabric.clock.now();
+        if self.fabric.network.is_ns3() {
+            return self.serve_as_in_ns3(host, now);
+        }
+        loop {
+            let free_at = self.fabric.network.line_free_at(host);
+            if free_at > now {
+                return self.wake_after(host, free_at);
+            }
+            let Some(slot) = self.next_packet(host, now) else {
+                return;
+            };
+            self.fabric.send(host, slot);
+        }
+    }
+
+    /// The line is busy until an instant, at which a packet may be there, or later.
+    fn wake_after(&mut self, host: HostIndex, free_at: Time) {
+        let flows = &self.flows;
+        let nic = self.fabric.network.nic(host);
+        if nic.wakes_at.is_some_and(|wake| wake <= free_at) {
+            return;
+        }
+        let paused = nic.paused();
+        let at = if nic.control.is_empty() {
+            nic.pairs
+                .first_turn(|index| flows.turn(index, free_at, paused))
+        } else {
+            Time::ZERO
+        };
+        self.wake(host, at.max(free_at));
+    }
+
+    /// In ns-3 the line is busy until the event that ends a packet, even where sending takes no time.
+    fn serve_as_in_ns3(&mut self, host: HostIndex, now: Time) {
         let mut sent = false;
         loop {
             let network = &mut self.fabric.network;
             let free_at = network.line_free_at(host);
-            let ns3 = network.is_ns3();
             let nic = network.nic(host);
-            // In ns-3 the line is busy until the event that ends a packet, even where sending takes no time.
             let busy = sent || nic.line_free_at.is_some_and(|at| at >= now);
-            if free_at > now || (ns3 && busy) {
+            if free_at > now || busy {
                 if nic.is_busy() && nic.line_free_at != Some(free_at) {
                     nic.line_free_at = Some(free_at);
                     network.enter_line_free(host, free_at, &mut self.fabric.clock.events);
                 }
                 return;
             }
-            let slot = match network.next_control(host) {
-                Some(slot) => slot,
-                None => match self.next_data(host, now) {
-                    Round::Serve(index) => self.take_data(index, now),
-                    Round::Idle(at) => return self.sleep(host, at),
-                },
+            let Some(slot) = self.next_packet(host, now) else {
+                return;
             };
             self.fabric.send(host, slot);
             sent = true;
         }
     }
 
+    /// The next packet of a NIC whose line is free; without one, the NIC sleeps.
+    fn next_packet(&mut self, host: HostIndex, now: Time) -> Option<Slot> {
+        if let Some(slot) = self.fabric.network.next_control(host) {
+            return Some(slot);
+        }
+        match self.next_data(host, now) {
+            Round::Serve(index) => Some(self.take_data(index, now)),
+            Round::Idle(at) => {
+                self.sleep(host, at);
+                None
+            }
+        }
+    }
+
     /// The queue pair whose turn it is.
-    fn next_data(&mut self, host: HostIndex, now: Time) -> Round {
+    fn next_data(&mut self, host: HostIndex, now: Time) -> Round<EndpointIndex> {
         let flows = &self.flows;
         let nic = self.fabric.network.nic(host);
         let paused = nic.paused();
-        let round = nic.round(|index| flows.turn(index, now, paused));
-        for index in nic.left.drain(..) {
+        let round = nic.pairs.round(|index| flows.turn(index, now, paused));
+        for index in nic.pairs.take_left() {
             if let Some(pair) = self
                 .flows
                 .get(index)
@@ -142,27 +220,28 @@ impl<P: Probe> HostStack<P> {
     }
 
     /// No queue pair may send before `at`.
-    fn sleep(&mut self, host: HostIndex, mut at: Time) {
-        let now = self.fabric.clock.now();
-        let ns3 = self.fabric.network.is_ns3();
-        let nic = self.fabric.network.nic(host);
-        if ns3 {
-            // qbb-net-device.cc, DequeueAndTransmit: the earliest of all, those included that wait for their window or a
-            // pause. If that is in the past there is no wake-up, and an entered one stays.
-            let flows = &self.flows;
-            at = nic.earliest(|index| flows.paced_until(index));
-            if nic.wakes_at.is_some() || at <= now {
-                return;
-            }
+    fn sleep(&mut self, host: HostIndex, at: Time) {
+        let network = &mut self.fabric.network;
+        if !network.is_ns3() {
+            return self.wake(host, at);
         }
-        if at == Time::NEVER {
-            return;
+        // qbb-net-device.cc, DequeueAndTransmit: the earliest of all, those included that wait for their window or a
+        // pause. If that is in the past there is no wake-up, and an entered one stays.
+        let flows = &self.flows;
+        let nic = network.nic(host);
+        let at = nic.pairs.earliest(|index| flows.paced_until(index));
+        if nic.wakes_at.is_none() && at > self.fabric.clock.now() {
+            self.wake(host, at);
         }
-        if nic.wakes_at.is_none_or(|wake| at < wake) {
+    }
+
+    /// Enters an instant at which the NIC looks for packets, unless an earlier one is entered, or it is never.
+    fn wake(&mut self, host: HostIndex, at: Time) {
+        let network = &mut self.fabric.network;
+        let nic = network.nic(host);
+        if at < nic.wakes_at.unwrap_or(Time::NEVER) {
             nic.wakes_at = Some(at);
-            self.fabric
-                .network
-                .enter_line_free(host, at, &mut self.fabric.clock.events);
+            network.enter_line_free(host, at, &mut self.fabric.clock.events);
         }
     }
 }
