@@ -3,8 +3,8 @@
 The sources are those of kwzhao/High-Precision-Congestion-Control, branch m3, which whoever runs the
 benchmark fetches: they are never part of this repository. Of the modules that scratch/third.cc
 needs, every source that their wscripts list is compiled, without tests and without what
-needs GTK, SQLite, XML, Windows or the Network Simulation Cradle. ns-3 has its fastest settings: -O3,
-and neither logging nor assertions.
+needs GTK, SQLite, XML, Windows or the Network Simulation Cradle. ns-3 has its fastest settings:
+-O3, and neither logging nor assertions.
 """
 
 from __future__ import annotations

@@ -117,7 +117,7 @@ def ended(run: Observation, *, all_of_it: bool) -> Observation:
 
 
 OPEN = {
-    "comparison": ("workloads", "coexistence"),
+    "comparison": ("workloads", "coexistence", "rdma-incast", "rdma-search"),
     "dctcp": (
         *("18", "18-window", "19", "20", "20-memory", "20-varied", "21", "2", "2-varied"),
         *("22", "23", "23-rest", "19-today"),
@@ -175,6 +175,7 @@ def test_every_paper_answers_what_it_finds_open(paper: Paper) -> None:
 ON_PURPOSE = {
     "host.jitter": "lock the others out",
     "transport.delayed_ack_timeout": "sent again for nothing",
+    "switch.pfc": "RDMA in a lossy class",
 }
 # Scenarios whose constant-rate senders offer more than a link carries, as their papers have it.
 OVERLOADED = {

@@ -14,11 +14,12 @@ from incastle.errors import PlotError
 from incastle.importers import hpcc_config
 from incastle.importers.hpcc_keys import Control
 from incastle.importers.hpcc_results import Flow, Spread
+from incastle.importers.hpcc_topology import SHARD
 from incastle.importers.lines import BrokenFile, Lines
 from incastle.plotting import validation as picture
 from incastle.validation import goals as reader
 from incastle.validation import verdicts
-from incastle.validation.cases import SHARD, Case, Layout, read_cases
+from incastle.validation.cases import Case, Layout, read_cases
 from incastle.validation.compare import (
     Comparison,
     Measure,

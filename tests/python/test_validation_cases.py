@@ -9,8 +9,9 @@ import pytest
 from hpcc_files import FCTS, SPREAD, changed, oracle, put_case, put_shard
 from incastle.errors import IncastleError
 from incastle.importers.hpcc_keys import Control
+from incastle.importers.hpcc_topology import SHARD
 from incastle.importers.lines import BrokenFile
-from incastle.validation.cases import SHARD, Layout, read_cases
+from incastle.validation.cases import Layout, read_cases
 
 if TYPE_CHECKING:
     from pathlib import Path

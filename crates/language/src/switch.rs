@@ -411,9 +411,9 @@ impl Queue {
         }
     }
 
-    /// Whether packets gather telemetry at its port.
+    /// Whether packets gather telemetry at its port: not where flows or kinds of traffic have queues of their own.
     pub fn gathers_telemetry(&self) -> bool {
-        matches!(self, Self::Priorities(_))
+        !matches!(self, Self::Drr(_) | Self::DualPi2(_))
     }
 
     /// Whether the discipline ever marks a packet of this priority.

@@ -230,3 +230,23 @@ fn pauses_and_reads_need_one_thread() {
     let read = ("transport.verb", "read");
     assert!(because(&[big, off, read]).is_some_and(|reason| reason.contains("READ")));
 }
+
+#[test]
+fn hpcc_is_the_same_over_a_fifo_and_over_priorities() {
+    // One class and no pauses: both are a FIFO, and both gather telemetry.
+    let sets = |kind| {
+        [
+            ("transport.congestion", "hpcc"),
+            ("switch.pfc", "off"),
+            ("switch.buffer", "unlimited"),
+            ("switch.queue", kind),
+        ]
+    };
+    let fifo = result(STAR, &sets("{ kind = \"drop-tail\" }"));
+    let fcts = real(&fifo, "flows", "completed_s");
+    assert!(fcts.iter().all(|at| at.is_finite()));
+    let mut of_priorities = sets("{ kind = \"priorities\" }");
+    of_priorities[2] = ("switch.buffer", "{ shared = \"1 GiB\" }");
+    let priorities = result(STAR, &of_priorities);
+    assert_eq!(fcts, real(&priorities, "flows", "completed_s"));
+}

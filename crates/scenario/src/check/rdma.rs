@@ -24,6 +24,7 @@ pub(super) fn check(transport: GroupTransport<'_>, silent: &SilentPorts, cx: &mu
         return;
     };
     check_mtu(transport, rdma, cx);
+    check_nic(transport, cx);
     check_telemetry(transport, rdma, cx);
     warn_of_no_marks(transport.path, rdma, silent, cx);
     warn_of_lossy_class(transport, rdma, cx);
@@ -39,6 +40,18 @@ fn check_mtu(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<'_>) {
         format!("mtu of {mtu} B: queue pairs have 256, 512, 1024, 2048 or 4096"),
     )
     .help("mtu = \"4096 B\"; run.compat = \"hpcc-ns3\" takes any");
+}
+
+/// A NIC pulls packets from its queue pairs when its line is free: it has no queue that could be full.
+fn check_nic(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
+    if transport.root.host.queue == Capacity::Unlimited {
+        return;
+    }
+    cx.error_at(
+        "host.queue",
+        "the NIC of queue pairs has no queue with a limit",
+    )
+    .help("queue = \"unlimited\": packets wait in the memory of their queue pair");
 }
 
 /// The name of a switch's port.
@@ -72,8 +85,8 @@ fn check_telemetry(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<
     let port_name = quoted(&name(port, layout));
     let (because, help) = if switch_at(root, layout, port.0).telemetry {
         (
-            "its queue gathers none",
-            "[switch.queue] with kind = \"priorities\"",
+            "its kind of queue gathers none",
+            "[switch.queue] with kind = \"priorities\" or \"linear\"",
         )
     } else {
         (
