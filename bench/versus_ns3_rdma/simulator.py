@@ -29,7 +29,7 @@ LEFT_OUT = (
     *("win32", "gtk", "model-node-creator", "model-typeid-creator", "display-functions"),
     *("cairo", "sqlite", "xml-config", "-ns2", "nsc-", "module_helpers"),
 )
-# What its configure step finds on 64-bit Linux.
+# The results of its configure step on 64-bit Linux.
 CONFIG = """\
 #define HAVE___UINT128_T 1
 #define INT64X64_USE_128 1

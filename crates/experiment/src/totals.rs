@@ -57,7 +57,7 @@ pub(crate) fn totals(record: &Record<'_>) -> Totals {
     }
     assert!(
         totals.headroom_drops <= totals.drops,
-        "what finds headroom full is dropped"
+        "packets that find headroom full are dropped"
     );
     for end in flows.ends() {
         totals.delivered_bytes += end.delivered;

@@ -71,7 +71,7 @@ fn run(network: Network, flows: &[Flow]) -> Outcome {
     }
 }
 
-/// What holds in every network with PFC: drops are counted by cause, and every frame that was sent is received or on its
+/// The invariants of every network with PFC: drops are counted by cause, and every frame that was sent is received or on its
 /// way.
 fn check(outcome: &Outcome) -> Vec<PortPauses> {
     let table = outcome.network.pause_table(outcome.end);

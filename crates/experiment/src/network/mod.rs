@@ -89,7 +89,7 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     Ok(network)
 }
 
-/// What is recorded of pauses, and the watchdog.
+/// Sets the record of pauses, the checks for deadlocks, and the watchdog.
 fn watch_pauses(builder: &mut NetworkBuilder, parts: &Parts<'_>) {
     let mut pfc = parts
         .switches

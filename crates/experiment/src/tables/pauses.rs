@@ -14,7 +14,7 @@ use crate::record::Record;
 
 type Pause = PauseRecord<EgressQueue>;
 
-/// Of the whole run; no table without priorities.
+/// The pauses of the whole run; no table without priorities.
 pub(super) fn pauses(record: &Record<'_>) -> Option<Table> {
     let mut switches = record.scenario.switches().into_iter();
     if !switches.any(lossless::has_priorities) {

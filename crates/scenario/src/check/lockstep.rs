@@ -13,7 +13,7 @@ use crate::language::flows::{Bulk, Group, Size, Workload};
 use crate::language::limits::Capacity;
 use crate::language::root::Root;
 use crate::language::selection::Name;
-use crate::language::switch::{Buffer, Queue, Switch};
+use crate::language::switch::{Buffer, Queue, Switch, SwitchGroup};
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::{End, Layout};
@@ -82,13 +82,20 @@ fn drops_the_last(switch: &Switch, receiver: &Name) -> bool {
 
 /// The parameters of a switch.
 pub(super) fn switch_at<'a>(root: &'a Root, layout: &Layout, switch: usize) -> &'a Switch {
-    let name = &layout.switches[switch];
-    let group = root
-        .switches
-        .iter()
-        .rfind(|(label, group)| match &group.of {
-            Some(of) => of.contains(name),
-            None => *label == name.to_string(),
-        });
+    let group = group_of(root, layout, switch);
     group.map_or(&root.switch, |(_, group)| &group.switch)
+}
+
+/// The last group that names a switch, with its label; its keys are those of the switch.
+pub(super) fn group_of<'a>(
+    root: &'a Root,
+    layout: &Layout,
+    switch: usize,
+) -> Option<&'a (String, SwitchGroup)> {
+    let name = &layout.switches[switch];
+    let mut groups = root.switches.iter();
+    groups.rfind(|(label, group)| match &group.of {
+        Some(of) => of.contains(name),
+        None => *label == name.to_string(),
+    })
 }

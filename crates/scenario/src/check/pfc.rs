@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use incastle_queueing::{Priority, PriorityMemoryError};
 use incastle_units::{Bytes, Rate};
 
-use crate::check::lockstep::switch_at;
+use crate::check::lockstep::{group_of, switch_at};
 use crate::language::pfc::{Headroom, Marking, Pfc, Priorities, Scheduler};
 use crate::language::root::{Compat, Root};
 use crate::language::switch::{Buffer, Queue, Switch};
@@ -318,15 +318,7 @@ fn warn_of_headroom<'a>(
 
 /// The table whose keys a switch has.
 fn path_of(number: usize, root: &Root, layout: &Layout) -> String {
-    let name = &layout.switches[number];
-    let group = root
-        .switches
-        .iter()
-        .rfind(|(label, group)| match &group.of {
-            Some(of) => of.contains(name),
-            None => *label == name.to_string(),
-        });
-    group.map_or_else(
+    group_of(root, layout, number).map_or_else(
         || "switch".to_owned(),
         |(label, _)| format!("switches.{label}"),
     )

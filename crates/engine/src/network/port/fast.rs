@@ -43,7 +43,7 @@ pub(super) struct Succession {
     pub(super) at: Time,
     /// The packet whose sending begins.
     pub(super) begins: Slot,
-    /// What is stored from then on, that packet included.
+    /// The packets stored from then on, that packet included.
     pub(super) stored: Stored,
 }
 
