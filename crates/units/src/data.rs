@@ -37,6 +37,12 @@ macro_rules! count {
                 self.0
             }
 
+            /// `self + other`, or `MAX`.
+            #[must_use]
+            pub const fn saturating_add(self, other: Self) -> Self {
+                Self(self.0.saturating_add(other.0))
+            }
+
             /// `self - other`, or none.
             #[must_use]
             pub const fn saturating_sub(self, other: Self) -> Self {

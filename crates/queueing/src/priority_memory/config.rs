@@ -174,10 +174,12 @@ impl PriorityMemoryConfig {
     /// The headrooms and reserves of all ports: memory that is not shared.
     pub fn set_apart(&self) -> Bytes {
         let reserves = match self.options.reserve {
-            ReserveRule::Guaranteed => self.reserve * self.lossless.count() as u64,
-            ReserveRule::OncePerPort => self.reserve,
+            ReserveRule::Guaranteed => self.lossless.count(),
+            ReserveRule::OncePerPort => 1,
         };
-        let ports = self.ports.iter();
-        ports.fold(Bytes::ZERO, |sum, port| sum + port.headroom + reserves)
+        let headrooms = self.ports.iter().map(|port| port.headroom);
+        let reserves = std::iter::repeat_n(self.reserve, reserves * self.ports.len());
+        let parts = headrooms.chain(reserves);
+        parts.fold(Bytes::ZERO, Bytes::saturating_add)
     }
 }

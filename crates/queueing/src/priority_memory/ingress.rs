@@ -108,8 +108,8 @@ impl Ingress {
                 .saturating_sub(self.shared_used),
             // switch-mmu.cc, GetPfcThreshold: a difference of uint32_t.
             ThresholdArithmetic::Wrapping32 => {
-                let used = self.set_apart + self.shared_used;
-                let free = self.capacity.count().wrapping_sub(used.count()) as u32;
+                let unreserved = self.capacity.count().wrapping_sub(self.set_apart.count());
+                let free = unreserved.wrapping_sub(self.shared_used.count()) as u32;
                 Bytes::new(u64::from(free))
             }
         }

@@ -9,7 +9,7 @@ use crate::check::plausible::rounded;
 use crate::language::flows::Workload;
 use crate::language::limits::Capacity;
 use crate::language::pfc::priority_set;
-use crate::language::rdma::{AckTimeout, Rdma};
+use crate::language::rdma::{AckTimeout, Control, Rdma};
 use crate::language::root::{Compat, Root};
 use crate::language::switch::{Buffer, Queue};
 use crate::text::context::Context;
@@ -26,6 +26,7 @@ pub(super) fn check(transport: GroupTransport<'_>, silent: &SilentPorts, cx: &mu
     check_mtu(transport, rdma, cx);
     check_nic(transport, cx);
     check_telemetry(transport, rdma, cx);
+    check_thresholds(transport.path, rdma, cx);
     warn_of_no_marks(transport.path, rdma, silent, cx);
     warn_of_lossy_class(transport, rdma, cx);
 }
@@ -52,6 +53,20 @@ fn check_nic(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
         "the NIC of queue pairs has no queue with a limit",
     )
     .help("queue = \"unlimited\": packets wait in the memory of their queue pair");
+}
+
+fn check_thresholds(path: &str, rdma: &Rdma, cx: &mut Context<'_>) {
+    let Control::Timely(timely) = &rdma.congestion else {
+        return;
+    };
+    let (low, high) = (timely.t_low, timely.t_high);
+    if low > high {
+        cx.error_at(
+            &written(path, &["t_low", "t_high"], cx),
+            format!("t_low of {low} is above t_high of {high}"),
+        )
+        .help("the gradient decides between the two thresholds: t_low must not be above t_high");
+    }
 }
 
 /// The name of a switch's port.
