@@ -172,6 +172,7 @@ def examples(folder: Path) -> list[Check]:
         *checks,
         Check(program, python(program, "--quick", "--out", picture)),
         Check(f"{own}/rust fmt", ["cargo", "fmt", "--check", *manifest[:2]]),
+        Check(f"{own}/rust lock", ["cargo", "fetch", "--quiet", "--locked", *manifest[:2]]),
         Check(f"{own}/rust", ["cargo", "run", "--quiet", "--locked", *manifest], tier=FULL),
         Check(f"{own}/rust test", ["cargo", "test", "--locked", *manifest], cargo_tests, tier=FULL),
     ]
