@@ -15,7 +15,10 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SCENARIOS = (ROOT / "examples" / "incast.toml", ROOT / "tests" / "worlds.toml")
+SCENARIOS = (
+    ROOT / "examples" / "incast.toml",
+    *(ROOT / "tests" / f"{name}.toml" for name in ("worlds", "lossless", "hpcc-ns3")),
+)
 INCASTLE = ROOT / ".venv" / "bin" / "incastle"
 TARGET = "wasm32-wasip1"
 # One more degree of optimisation to compare with, and a third of the time to build.
