@@ -16,6 +16,7 @@ mod line_rate;
 mod list;
 mod load;
 mod memory;
+mod parking_lots;
 mod ports;
 mod qcn;
 mod rdma;
