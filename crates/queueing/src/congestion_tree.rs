@@ -1,9 +1,10 @@
 //! Who is paused because of whom: congestion trees and deadlocks of a network with PFC.
 //!
 //! An egress queue that is paused waits for the ingress account that paused it. That account is full of packets which
-//! wait for egress queues of its switch, and these may be paused in turn. A queue that others wait for, and that is not
-//! paused, is the root of a tree. A cycle is a cyclic buffer dependency (Hu et al., "Deadlocks in Datacenter Networks: Why Do
-//! They Form, and How to Avoid Them", HotNets 2016), the necessary condition of a deadlock. Leaves out: pauses on their
+//! wait for egress queues of its switch, and these may be paused in turn. A queue that others wait for, and that waits for
+//! none, is the root of a tree: it is not paused, or the account that paused it is empty. A cycle is a cyclic buffer
+//! dependency (Hu et al., "Deadlocks in Datacenter Networks: Why Do They Form, and How to Avoid Them", HotNets 2016), the
+//! necessary condition of a deadlock. Leaves out: pauses on their
 //! way, packets on links.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -35,7 +36,7 @@ pub struct Holding<Q> {
 /// A root and all queues that wait for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CongestionTree<Q> {
-    /// It pauses others, and is not paused.
+    /// It pauses others, and waits for none.
     pub root: Q,
     /// By depth, then by queue; each queue once.
     pub branches: Vec<Branch<Q>>,
@@ -56,14 +57,15 @@ pub struct Branch<Q> {
 
 /// The trees, by their roots. A queue that waits for several roots is in all their trees.
 pub fn congestion_trees<Q: Copy + Ord>(paused: &[PausedQueue<Q>]) -> Vec<CongestionTree<Q>> {
-    let known: BTreeSet<Q> = paused.iter().map(|one| one.queue).collect();
+    let mut inner: BTreeSet<Q> = BTreeSet::new();
     let mut waiting: BTreeMap<Q, Vec<&PausedQueue<Q>>> = BTreeMap::new();
     for one in paused {
         for cause in one.causes() {
+            inner.insert(one.queue);
             waiting.entry(cause).or_default().push(one);
         }
     }
-    let roots = waiting.keys().filter(|queue| !known.contains(queue));
+    let roots = waiting.keys().filter(|queue| !inner.contains(queue));
     roots.map(|&root| grow(root, &waiting)).collect()
 }
 
