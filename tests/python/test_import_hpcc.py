@@ -197,8 +197,8 @@ def test_seconds_are_cut_as_in_ns3(text: str, ns: int) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ("ERROR_RATE_PER_LINK 0.1", "links that lose packets are not imported"),
-        ("LINK_DOWN 5 0 3", "LINK_DOWN: a link that fails is not imported"),
+        ("LINK_DOWN 5 0 3", "LINK_DOWN 0 3: hosts 0 and 1 have no other path"),
+        ("LINK_DOWN 5 0 2", "LINK_DOWN 0 2: no link between nodes 0 and 2"),
         ("L2_BACK_TO_ZERO 1 L2_CHUNK_SIZE 1500", "L2_CHUNK_SIZE 1500: chunks are whole packets"),
     ],
 )

@@ -13,7 +13,7 @@ from hpcc_files import oracle as oracle_data
 from incastle.errors import InternalError, Interrupted, RunError
 from incastle.validation import goals, simulate
 from incastle.validation.cases import read_cases
-from incastle.validation.compare import Outcome
+from incastle.validation.compare import Measure, Outcome, measure_of, seeds_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -247,11 +247,25 @@ def test_flows_of_several_priorities_keep_their_places(tmp_path: Path) -> None:
     assert outcome.fcts_ns[2] == pytest.approx(9 * 335 + 335 + 2000)
 
 
+def test_random_losses_are_compared_over_seeds(tmp_path: Path) -> None:
+    text = changed(("CC_MODE 1", "CC_MODE 8"))
+    put_case(tmp_path / "paths", "lossy", text + "ERROR_RATE_PER_LINK 0.01\n")
+    put_case(tmp_path / "paths", "whole", text)
+    put_shard(tmp_path / "shards", "shard", text + "ERROR_RATE_PER_LINK 0.01\n")
+    lossy, whole = read_cases(tmp_path / "paths")
+    (shard,) = read_cases(tmp_path / "shards")
+    found = [(measure_of(case), len(seeds_of(case))) for case in (lossy, whole, shard)]
+    assert found == [(Measure.DROPS, 5), (Measure.PER_FLOW, 1), (Measure.DROPS, 5)]
+    lost = [outcome.drops for outcome in simulate.compare([lossy]).comparisons[0].outcomes]
+    assert len(lost) == 5
+    assert sum(lost) > 0
+
+
 def test_what_is_not_simulated_is_refused(cli: Cli, oracle: Path) -> None:
     (oracle / "star-hpcc" / "config.txt").write_text(CONFIG + "LINK_DOWN 9 0 3\n")
     output = cli("validate", "oracle")
     assert output.status == 2
-    assert output.err.startswith("error: oracle/star-hpcc/config.txt: LINK_DOWN: a link that")
+    assert output.err.startswith("error: oracle/star-hpcc/config.txt: LINK_DOWN 0 3: hosts 0 and 1")
 
 
 SPLIT = """\

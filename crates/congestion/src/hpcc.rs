@@ -55,6 +55,9 @@ pub struct HpccConfig {
     pub sample_feedback: bool,
     /// The form of the telemetry.
     pub int_words: IntWords,
+    /// Hops are compared by their position, also with those of another path, as in HPCC-ns3 (`UpdateRateHp`). Else
+    /// telemetry of another path is only recorded.
+    pub by_position: bool,
 }
 
 impl HpccConfig {
@@ -73,6 +76,7 @@ impl HpccConfig {
             multi_rate: false,
             sample_feedback: false,
             int_words: IntWords::Exact,
+            by_position: false,
         }
     }
 
@@ -186,6 +190,14 @@ fn ns(span: Span) -> f64 {
 }
 
 impl Reference {
+    fn new(config: &HpccConfig) -> Self {
+        Self {
+            rate: config.limits.reference(),
+            utilisation: 1.0,
+            stage: 0,
+        }
+    }
+
     /// The utilisation `u` of the last `tau` nanoseconds, smoothed over the base RTT `t` (algorithm 1, lines 8 and 9).
     fn smooth(&mut self, u: f64, tau: f64, t: f64) {
         let tau = tau.min(t);
@@ -217,11 +229,7 @@ impl Hpcc {
         config.check();
         Self {
             rate: config.limits.max_rate,
-            reference: Reference {
-                rate: config.limits.reference(),
-                utilisation: 1.0,
-                stage: 0,
-            },
+            reference: Reference::new(&config),
             config,
             hops: Vec::new(),
             last_update: 0,
@@ -246,6 +254,22 @@ impl Hpcc {
             reference,
         };
         self.hops = hops.iter().map(keep).collect();
+    }
+
+    /// Zeros for hops of a longer path than before: HPCC-ns3 has an array of all hops from the start.
+    fn extend(&mut self, hops: &[HopTelemetry]) {
+        let reference = Reference::new(&self.config);
+        let zero = |hop: &HopTelemetry| Hop {
+            last: HopTelemetry {
+                at: Time::ZERO,
+                sent: Bytes::ZERO,
+                queue: Bytes::ZERO,
+                ..*hop
+            },
+            reference,
+        };
+        self.hops
+            .extend(hops.iter().skip(self.hops.len()).map(zero));
     }
 
     /// Whether the acknowledged packet took the path of the one before.
@@ -347,7 +371,10 @@ impl Controller for Hpcc {
         } else {
             return;
         };
-        if self.last_update == 0 || !self.is_same_path(ack.hops) {
+        if self.config.by_position && self.last_update != 0 {
+            self.extend(ack.hops);
+        }
+        if self.last_update == 0 || !(self.config.by_position || self.is_same_path(ack.hops)) {
             self.record(ack.hops);
         } else if self.config.multi_rate {
             self.follow_each(ack.hops, update);

@@ -65,9 +65,9 @@ pub use port_buffer::PortBuffer;
 pub use priority::{Priority, PrioritySet};
 pub use priority_ecn::{MarkAt, PriorityEcn, PriorityEcnConfig};
 pub use priority_memory::{
-    AccountingOptions, CrossingPacket, HeadroomScope, IngressAccount, IngressPortConfig, Passage,
-    PauseThreshold, PauseTransition, Placement, PriorityMemory, PriorityMemoryConfig,
-    PriorityMemoryError, ReserveRule, Stored, ThresholdArithmetic,
+    AccountingOptions, CrossingPacket, CutPackets, HeadroomScope, IngressAccount,
+    IngressPortConfig, Passage, PauseThreshold, PauseTransition, Placement, PriorityMemory,
+    PriorityMemoryConfig, PriorityMemoryError, ReserveRule, Stored, ThresholdArithmetic,
 };
 pub use priority_queue::{Began, LaneBacklog, PriorityQueue};
 pub use qcn_congestion_point::{

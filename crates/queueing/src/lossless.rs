@@ -85,7 +85,8 @@ impl Lossless {
     /// The link of a port has failed with this packet in its queue, whose sending has begun or not.
     pub fn cut(&mut self, now: Time, passage: &Passage, begun: bool) {
         if !begun || self.release_at == ReleaseAt::End {
-            self.release(now, passage);
+            let transition = self.memory.cut(passage);
+            self.note(now, passage, transition);
         }
     }
 

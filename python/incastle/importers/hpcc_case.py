@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.errors import IncastleError
-from incastle.importers import hpcc_config, hpcc_flows, hpcc_topology
+from incastle.importers import hpcc_config, hpcc_faults, hpcc_flows, hpcc_topology
 from incastle.importers.hpcc_results import read_flows
 from incastle.importers.lines import Lines
 from incastle.importers.model import Network, Transfer, Transfers, graph
@@ -110,6 +110,7 @@ def read(
         topology = Lines.read(topology_of(place.parent, config))
     if topology is not None:
         nodes = hpcc_topology.read_links(topology)
+    nodes = hpcc_faults.with_losses(config, nodes)
     origin = f"HPCC's configuration {lines.file}"
     network = graph(origin, nodes.hosts, nodes.links, topology.notes if topology else ())
     if flows is None and is_shard(place):

@@ -5,8 +5,7 @@ src/point-to-point/model/ (rdma-hw.cc, switch-mmu.cc, switch-node.cc, qbb-net-de
 src/internet/model/ (seq-ts-header.cc, int-header.h). Oddities without a key are those of
 `compat = "hpcc-ns3"`.
 
-Leaves out, with an error: losses on links, links that fail, and chunks that are no whole number of
-packets.
+Leaves out, with an error: chunks that are no whole number of packets.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
-from incastle.importers import quantities
+from incastle.importers import hpcc_faults, quantities
 from incastle.importers.hpcc_config import KB, KIB, Dcqcn, Ecn, Hpcc, HpccConfig, RateDctcp, Timely
 from incastle.importers.hpcc_keys import ECN_CONTROLS, Control
 from incastle.importers.lines import BrokenFile
@@ -76,10 +75,11 @@ def tables(
         BrokenFile: the configuration has what is not simulated here.
 
     """
-    _refuse(config, links)
+    _refuse(config)
     buffer = {"shared": f"{config.buffer_bytes // KIB} KiB", "alpha": 1.0}
     priorities = {label: rows[0].priority for label, rows in groups.items()}
     found: Tables = {
+        **hpcc_faults.failures(config, links),
         "switch": {"buffer": buffer},
         "switch.queue": {"kind": "priorities", "scheduler": "round-robin"},
         **(_marking(config, links) if config.control in ECN_CONTROLS else {}),
@@ -97,6 +97,7 @@ def lines(name: str, network: Network, tables: Tables, lists: Mapping[str, Value
     """Yield the lines of a scenario; `lists` has the transfers of each group."""
     yield from _pairs({"name": name})
     places = {f"network.links.{label}": keys for label, keys in network.groups.items()}
+    places |= {f"network.degraded.{label}": keys for label, keys in network.degraded.items()}
     run = {"run": tables["run"], "network": network.keys}
     for place, keys in (run | places | tables).items():
         label = place.removeprefix("flows.")
@@ -108,22 +109,12 @@ def _pairs(keys: Table) -> Iterator[str]:
     yield from (f"{key} = {one_line_toml(value)}" for key, value in keys.items())
 
 
-def _refuse(config: HpccConfig, links: Sequence[Link]) -> None:
+def _refuse(config: HpccConfig) -> None:
     """Refuse what is not simulated here."""
-
-    def fail(message: str) -> None:
-        raise BrokenFile(config.file, 0, message)
-
-    if config.error_rate or any(link.loss for link in links):
-        fail("links that lose packets are not imported with a configuration")
-    if config.link_down:
-        fail("LINK_DOWN: a link that fails is not imported")
     chunk = config.go_back_chunk_bytes
     if chunk and chunk % config.payload_bytes:
-        fail(
-            f"L2_CHUNK_SIZE {chunk}: chunks are whole packets here, multiples of "
-            f"{config.payload_bytes}"
-        )
+        whole = f"chunks are whole packets here, multiples of {config.payload_bytes}"
+        raise BrokenFile(config.file, 0, f"L2_CHUNK_SIZE {chunk}: {whole}")
 
 
 def _marking(config: HpccConfig, links: Sequence[Link]) -> Tables:

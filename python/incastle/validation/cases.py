@@ -19,7 +19,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from incastle.errors import IncastleError
-from incastle.importers import hpcc_case, hpcc_config, hpcc_flows, hpcc_topology
+from incastle.importers import hpcc_case, hpcc_config, hpcc_faults, hpcc_flows, hpcc_topology
 from incastle.importers.hpcc_results import Flow, Spread, read_flows, read_spread
 from incastle.importers.hpcc_topology import SHARD, Topology
 from incastle.importers.lines import BrokenFile, Lines
@@ -76,12 +76,18 @@ class Case:
 
     @property
     def loses_packets(self) -> bool:
-        """Whether packets are dropped there.
+        """Whether packets are lost there.
 
-        Without PFC the switches drop what is above their ingress threshold and headroom. A shard
-        never drops: the headroom of its link of 100 Tbit/s makes the threshold wrap around.
+        Links may lose them at random. Without PFC the switches drop what is above their ingress
+        threshold and headroom. A shard never drops: the headroom of its link of 100 Tbit/s makes
+        the threshold wrap around.
         """
-        return self.layout is Layout.PATHS and not self.config.pfc
+        return self.loses_at_random or (self.layout is Layout.PATHS and not self.config.pfc)
+
+    @property
+    def loses_at_random(self) -> bool:
+        """Whether links lose packets."""
+        return any(link.loss for link in self.topology.links)
 
 
 class _Place(NamedTuple):
@@ -177,7 +183,8 @@ def _read_shard(place: _Place) -> Case:
     flows = read_flows(table)
     _check_hosts(flows, SHARD, table)
     flows.sort(key=lambda flow: flow.start_ns)
-    return Case(place.name, place.layout, config, SHARD, tuple(flows))
+    topology = hpcc_faults.with_losses(config, SHARD)
+    return Case(place.name, place.layout, config, topology, tuple(flows))
 
 
 def _read_paths(place: _Place, spreads: dict[str, Spread] | None) -> Case:
@@ -186,6 +193,7 @@ def _read_paths(place: _Place, spreads: dict[str, Spread] | None) -> Case:
     flow_file = hpcc_case.flows_of(place.path, config)
     table = hpcc_case.file_of(place.path, FCTS, FCTS)
     topology = hpcc_topology.read_links(Lines.read(topology_file))
+    topology = hpcc_faults.with_losses(config, topology)
     flows = read_flows(table)
     _check_hosts(flows, topology, table)
     transfers = hpcc_flows.read(Lines.read(flow_file), with_priorities=True)

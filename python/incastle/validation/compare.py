@@ -67,7 +67,7 @@ def measure_of(case: Case) -> Measure:
 
 def seeds_of(case: Case) -> range:
     """Return the seeds with which a case is simulated."""
-    if case.control is not Control.DCQCN:
+    if case.control is not Control.DCQCN and not case.loses_at_random:
         return range(FIRST_SEED, FIRST_SEED + 1)
     counts = {Measure.SEEDS: 20, Measure.SPREAD: 5, Measure.DROPS: 5, Measure.PER_FLOW: 1}
     return range(FIRST_SEED, FIRST_SEED + counts[measure_of(case)])

@@ -429,6 +429,8 @@ impl Hpcc {
                     HpccConfig::hpcc_ns3(line_rate, base_rtt).int_words
                 }
             },
+            // Both are the compatibility's.
+            by_position: limits.reference_at_line_rate,
         }
     }
 }

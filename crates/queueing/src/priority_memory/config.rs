@@ -63,6 +63,8 @@ pub struct AccountingOptions {
     pub reserve: ReserveRule,
     /// The memory of a packet that exceeds the threshold before its account is paused.
     pub crossing: CrossingPacket,
+    /// The accounts of packets in the queue of a link that fails.
+    pub cut: CutPackets,
 }
 
 impl AccountingOptions {
@@ -72,6 +74,7 @@ impl AccountingOptions {
         headroom: HeadroomScope::Priority,
         reserve: ReserveRule::OncePerPort,
         crossing: CrossingPacket::Headroom,
+        cut: CutPackets::Kept,
     };
 }
 
@@ -114,6 +117,16 @@ pub enum CrossingPacket {
     Shared,
     /// Headroom, which must be larger by one packet.
     Headroom,
+}
+
+/// The accounts of packets in the queue of a link that fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum CutPackets {
+    /// They leave them.
+    #[default]
+    Released,
+    /// They stay in them for ever: `QbbNetDevice::TakeDown` empties the queue without its memory.
+    Kept,
 }
 
 /// An error in a [`PriorityMemoryConfig`].

@@ -13,8 +13,8 @@ mod ingress;
 use incastle_units::Bytes;
 
 pub use config::{
-    AccountingOptions, CrossingPacket, HeadroomScope, IngressPortConfig, PauseThreshold,
-    PriorityMemoryConfig, PriorityMemoryError, ReserveRule, ThresholdArithmetic,
+    AccountingOptions, CrossingPacket, CutPackets, HeadroomScope, IngressPortConfig,
+    PauseThreshold, PriorityMemoryConfig, PriorityMemoryError, ReserveRule, ThresholdArithmetic,
 };
 pub use ingress::IngressAccount;
 
@@ -74,6 +74,7 @@ pub struct PriorityMemory {
     egress: Egress,
     stored: Bytes,
     max_stored: Bytes,
+    cut: CutPackets,
 }
 
 impl PriorityMemory {
@@ -90,6 +91,7 @@ impl PriorityMemory {
             egress: Egress::new(config),
             stored: Bytes::ZERO,
             max_stored: Bytes::ZERO,
+            cut: config.options.cut,
         }
     }
 
@@ -135,6 +137,16 @@ impl PriorityMemory {
         self.ingress.release(ingress, priority, size)
     }
 
+    /// An admitted packet is lost with the link that it waited for; returns as [`Self::release`] does.
+    pub fn cut(&mut self, packet: &Passage) -> Option<PauseTransition> {
+        match self.cut {
+            CutPackets::Released => return self.release(packet),
+            CutPackets::Kept if self.counts(packet.priority) => self.stored -= packet.size,
+            CutPackets::Kept => {}
+        }
+        None
+    }
+
     /// Whether packets of a priority take memory.
     pub const fn counts(&self, priority: Priority) -> bool {
         !self.uncounted.contains(priority)
@@ -171,7 +183,7 @@ impl PriorityMemory {
         self.ingress.shared_used()
     }
 
-    /// Everything counted at the moment.
+    /// All packets inside at the moment that are counted.
     pub const fn stored(&self) -> Bytes {
         self.stored
     }

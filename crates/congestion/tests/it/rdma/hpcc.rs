@@ -198,6 +198,28 @@ fn another_path_is_only_recorded() {
 }
 
 #[test]
+fn by_position_the_hops_of_another_path_are_compared() {
+    let mut flow = Flow::new(HpccConfig {
+        by_position: true,
+        ..paper()
+    });
+    flow.ack(&[hop(1_000, 0, 0)]);
+    // Another port, of 25 Gbit/s, in its place: 62,500 bytes in 10 us are u = 2.
+    let slower = telemetry(bits(25 * GBIT), at_ns(11_000), 62_500, 0);
+    let after = flow.round(&[slower]);
+    assert!(after.abs_diff(47_564 * MBIT) <= 1, "{after}");
+    // A hop that was not there is compared with zeros: 100,000 bytes in 20 us, and u = 0.4 is not the largest.
+    let same = |ns, sent| telemetry(bits(25 * GBIT), at_ns(ns), sent, 0);
+    let after = flow.round(&[same(21_000, 93_750), hop(20_000, 100_000, 0)]);
+    let expected = (47_564e6 * 0.95) as u64 + 64 * MBIT;
+    assert!(after.abs_diff(expected) <= 1, "{after} {expected}");
+    // 200,000 bytes of it in 10 us are u = 1.6.
+    let after = flow.round(&[same(31_000, 125_000), hop(30_000, 300_000, 0)]);
+    let next = (expected as f64 * 0.95 / 1.6) as u64 + 64 * MBIT;
+    assert!(after.abs_diff(next) <= 1, "{after} {next}");
+}
+
+#[test]
 fn an_acknowledgement_without_telemetry_changes_nothing() {
     let mut flow = Flow::new(paper());
     flow.ack(&[hop(1_000, 0, 0)]);
@@ -235,10 +257,11 @@ proptest! {
         multi_rate in any::<bool>(),
         fast_react in any::<bool>(),
         packed in any::<bool>(),
+        by_position in any::<bool>(),
         acks in prop::collection::vec((any::<bool>(), prop::collection::vec((0_u64..30_000_000, 0_u64..200_000_000, 0_u64..20_000_000), 0..4)), 1..200),
     ) {
         let base = if packed { HpccConfig::hpcc_ns3(bits(LINE), T) } else { paper() };
-        let config = HpccConfig { multi_rate, fast_react, ..base };
+        let config = HpccConfig { multi_rate, fast_react, by_position, ..base };
         let mut flow = Flow::new(config);
         let mut over = false;
         for (ends, hops) in acks {

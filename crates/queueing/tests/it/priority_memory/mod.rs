@@ -6,9 +6,10 @@ mod sequences;
 use incastle_cases::cases;
 use incastle_queueing::PauseTransition::{Pause, Resume};
 use incastle_queueing::{
-    AccountingOptions, CrossingPacket, DropCause, HeadroomScope, IngressPortConfig, Passage,
-    PauseThreshold, PauseTransition, Placement, Priority, PriorityMemory, PriorityMemoryConfig,
-    PriorityMemoryError, PrioritySet, ReserveRule, Stored, ThresholdArithmetic,
+    AccountingOptions, CrossingPacket, CutPackets, DropCause, HeadroomScope, IngressPortConfig,
+    Passage, PauseThreshold, PauseTransition, Placement, Priority, PriorityMemory,
+    PriorityMemoryConfig, PriorityMemoryError, PrioritySet, ReserveRule, Stored,
+    ThresholdArithmetic,
 };
 use incastle_units::Bytes;
 use proptest::prelude::*;
@@ -287,6 +288,29 @@ fn the_threshold_of_hpcc_ns3_wraps_around() {
             capacity: 307_200,
         })
     );
+}
+
+#[test]
+fn packets_of_a_link_that_fails_leave_their_accounts_or_stay_in_them() {
+    let mut config = config(10_000, 0, &[fixed(1_000, 2_000, 500)]);
+    for (rule, used, resumed) in [
+        (CutPackets::Released, 0, Some(Resume)),
+        (CutPackets::Kept, 2_000, None),
+    ] {
+        config.options.cut = rule;
+        let mut memory = PriorityMemory::new(&config);
+        let one = packet(0, 0, 3, 2_000);
+        assert_eq!(
+            memory.admit(&one),
+            Ok(stored(Placement::Shared, Some(Pause)))
+        );
+        assert_eq!(memory.cut(&one), resumed, "{rule:?}");
+        // No packet is inside, in both cases.
+        assert_eq!(
+            (memory.stored(), memory.shared_used()),
+            (bytes(0), bytes(used))
+        );
+    }
 }
 
 #[test]
