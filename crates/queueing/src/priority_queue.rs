@@ -69,8 +69,6 @@ pub struct Began {
     pub priority: Priority,
     /// Its size.
     pub size: Bytes,
-    /// The packets of its priority that it leaves behind.
-    pub behind: LaneBacklog,
 }
 
 /// The queues.
@@ -135,6 +133,7 @@ impl<T: Queued> PriorityQueue<T> {
 
     /// Appends an admitted packet to the queue of its priority; returns its departure if it is sent immediately. Its
     /// sending begins not before `ready`, which is the present instant at a switch.
+    #[inline]
     pub fn push(
         &mut self,
         ready: Time,
@@ -159,6 +158,7 @@ impl<T: Queued> PriorityQueue<T> {
 
     /// The packet being sent has left; returns it with the departure of the next. Nothing where the event is
     /// outdated.
+    #[inline]
     pub fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<(T, Option<Time>)> {
         let packet = self.transmitter.finish(now)?;
         Some((packet, self.begin(now, line)))
@@ -197,11 +197,7 @@ impl<T: Queued> PriorityQueue<T> {
         let size = packet.size();
         self.total.packets -= Packets::new(1);
         self.total.bytes -= size;
-        self.began = Some(Began {
-            priority,
-            size,
-            behind: lane.backlog(),
-        });
+        self.began = Some(Began { priority, size });
         Some(self.transmitter.begin(now.max(ready), packet, line))
     }
 
@@ -209,11 +205,9 @@ impl<T: Queued> PriorityQueue<T> {
         let size = frame.size();
         self.total.packets -= Packets::new(1);
         self.total.bytes -= size;
-        let highest = Priority::ALL[Priority::COUNT - 1];
         self.began = Some(Began {
-            priority: highest,
+            priority: Priority::ALL[Priority::COUNT - 1],
             size,
-            behind: self.backlog(highest),
         });
         self.transmitter.begin(now, frame, line)
     }

@@ -77,6 +77,7 @@ impl<T: Queued> Transmitter<T> {
     }
 
     /// A departure event has come: returns the packet sent, or none if the event is outdated.
+    #[inline]
     pub fn finish(&mut self, now: Time) -> Option<T> {
         if self.departs() != Some(now) {
             assert!(

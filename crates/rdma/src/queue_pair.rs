@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use incastle_congestion::{
-    AckSample, Algorithm, CongestionEvent, ControlState, Controller, Echo, Phase,
+    AckSample, Algorithm, CongestionEvent, ControlState, Controller, Echo, Phase, Window,
 };
 use incastle_units::{Bytes, Ecn, Rate, Span, Time};
 use rand_core::Rng;
@@ -83,6 +83,9 @@ pub struct QueuePair {
     requester: Requester,
     responder: Responder,
     algorithm: Algorithm,
+    /// The window and the next timer of the control since its last call, NEVER without a timer.
+    window: Window,
+    control_at: Time,
     config: Arc<Config>,
     departures: Departures,
     retry: Retry,
@@ -110,6 +113,8 @@ impl QueuePair {
             requester: Requester::new(initial_psn),
             responder: Responder::new(initial_psn),
             departures: Departures::new(algorithm.pacing()),
+            window: algorithm.window(),
+            control_at: algorithm.next_timer().unwrap_or(Time::NEVER),
             algorithm,
             retry: Retry::new(),
             events: VecDeque::new(),
@@ -215,7 +220,7 @@ impl QueuePair {
             self.stats.notifications += 1;
             let _ = self.algorithm.on_congestion(&mut cx, CongestionEvent::Ecn);
         }
-        self.sync_rate();
+        self.follow_control();
         if let Some(why) = retried {
             self.count_retry(now, why, rng);
         }
@@ -243,7 +248,7 @@ impl QueuePair {
             sample.segments = (sample.segments - own).max(1);
             let mut cx = self.requester.context(now, rng);
             self.algorithm.on_ack(&mut cx, &sample);
-            self.sync_rate();
+            self.follow_control();
         }
         if let Some(why) = retried {
             self.count_retry(now, why, rng);
@@ -295,7 +300,7 @@ impl QueuePair {
             return None;
         }
         let control = if self.is_active() {
-            self.algorithm.next_timer().unwrap_or(Time::NEVER)
+            self.control_at
         } else {
             Time::NEVER
         };
@@ -338,8 +343,7 @@ impl QueuePair {
         let packet = match departure {
             Departure::Response => self.responder.send_response(now, &self.config),
             Departure::Request(_) => {
-                let window = self.algorithm.window();
-                let packet = self.requester.send(now, window, &self.config);
+                let packet = self.requester.send(now, self.window, &self.config);
                 self.retry.on_sent(now, &self.config);
                 packet
             }
@@ -358,10 +362,15 @@ impl QueuePair {
                 let size = Bytes::new(u64::from(packet.payload));
                 let mut cx = self.requester.context(now, rng);
                 self.algorithm.on_sent(&mut cx, size);
-                self.sync_rate();
+                self.follow_control();
             }
         }
         Some(packet)
+    }
+
+    /// Whether [`Self::poll_control`] may have a packet.
+    pub const fn owes_control(&self) -> bool {
+        self.cnp_due || self.responder.owes()
     }
 
     /// The next CNP, NAK or ACK that leaves.
@@ -460,7 +469,7 @@ impl QueuePair {
         if self.failed {
             return None;
         }
-        let request = self.requester.next(self.algorithm.window(), &self.config);
+        let request = self.requester.next(self.window, &self.config);
         let held = now < self.departures.next();
         match (self.responder.has_response(), request) {
             (false, None) => None,
@@ -501,7 +510,7 @@ impl QueuePair {
     fn report(&mut self, now: Time, event: CongestionEvent, rng: &mut dyn Rng) {
         let mut cx = self.requester.context(now, rng);
         let _ = self.algorithm.on_congestion(&mut cx, event);
-        self.sync_rate();
+        self.follow_control();
     }
 
     /// The timers of a control that waited fire now, each for its instant.
@@ -513,21 +522,23 @@ impl QueuePair {
 
     fn run_control_timers(&mut self, now: Time, rng: &mut dyn Rng) {
         let (mut last, mut repeated) = (None, 0);
-        while let Some(at) = self.algorithm.next_timer()
-            && at <= now
-        {
+        while self.control_at <= now {
+            let at = self.control_at;
             repeated = if last == Some(at) { repeated + 1 } else { 0 };
             assert!(repeated < MAX_TIMERS, "the timer of a control moves on");
             last = Some(at);
             let mut cx = self.requester.context(at, rng);
             self.algorithm.on_timer(&mut cx);
-            self.sync_rate();
+            self.follow_control();
         }
     }
 
-    fn sync_rate(&mut self) {
+    /// The control was called: its rate, window and timer may be others now.
+    fn follow_control(&mut self) {
         let rate = self.algorithm.pacing();
         self.departures.set_rate(rate, &self.config);
+        self.window = self.algorithm.window();
+        self.control_at = self.algorithm.next_timer().unwrap_or(Time::NEVER);
     }
 }
 

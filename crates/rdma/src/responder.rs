@@ -208,6 +208,11 @@ impl Responder {
         }
     }
 
+    /// Whether an ACK or NAK may be due.
+    pub(crate) const fn owes(&self) -> bool {
+        self.ack_due.is_some() || self.nak_due
+    }
+
     /// The ACK or NAK that leaves now.
     pub(crate) fn poll(&mut self, stats: &mut Stats) -> Option<Packet> {
         if self.nak_due && self.responses.is_empty() {

@@ -61,6 +61,14 @@ impl<T: Copy> Arena<T> {
         &self.slots[place as usize]
     }
 
+    /// Prefetches the first bytes of a value.
+    #[inline(always)]
+    pub fn prefetch(&self, place: u32, bytes: usize) {
+        if let Some(value) = self.slots.get(place as usize) {
+            incastle_memory::prefetch::first_bytes(value, bytes);
+        }
+    }
+
     /// Slots in use.
     pub fn used(&self) -> usize {
         self.slots.len() - self.free.len()

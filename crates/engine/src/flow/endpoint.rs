@@ -200,6 +200,15 @@ impl Endpoint {
         }
     }
 
+    /// As [`Self::receive`], for a queue pair.
+    #[inline]
+    pub(crate) fn receive_as_pair(&mut self, now: Time, packet: &Packet, extras: &mut Extras) {
+        self.note_arrival(now, packet);
+        if let Transport::Rdma(endpoint) = &mut self.transport {
+            endpoint.receive(now, packet, extras, &mut self.rng);
+        }
+    }
+
     #[inline(always)]
     fn note_arrival(&mut self, now: Time, packet: &Packet) {
         self.packets_received += 1;
@@ -283,6 +292,25 @@ impl Endpoint {
         }
     }
 
+    /// As [`Self::poll_transmit`], for a queue pair.
+    #[inline]
+    pub(crate) fn poll_data(&mut self, now: Time, extras: &mut Extras, out: &mut Packet) -> bool {
+        let Transport::Rdma(endpoint) = &mut self.transport else {
+            return false;
+        };
+        let Some(leaving) = endpoint.poll_data(now, &mut self.rng, extras, out) else {
+            return false;
+        };
+        self.address(&leaving, out);
+        true
+    }
+
+    /// Whether a queue pair may have a control packet to send.
+    #[inline]
+    pub(crate) fn owes_control(&self) -> bool {
+        matches!(&self.transport, Transport::Rdma(endpoint) if endpoint.pair().owes_control())
+    }
+
     /// Writes the next control packet of a queue pair to `out`; returns whether there was one.
     pub(crate) fn poll_control(&mut self, out: &mut Packet) -> bool {
         let Transport::Rdma(endpoint) = &mut self.transport else {
@@ -320,7 +348,8 @@ impl Endpoint {
     /// Whether its arrivals take the slow path.
     #[inline(always)]
     pub(crate) fn receives_on_slow_path(&self) -> bool {
-        self.slow_path.any(SlowPath::RECORDED)
+        self.slow_path
+            .any(SlowPath::RECORDED | SlowPath::QUEUE_PAIR)
     }
 
     /// Whether its packets take the slow path.
@@ -441,7 +470,7 @@ impl Endpoint {
         endpoint.poll_timeout()
     }
 
-    #[inline(never)]
+    #[inline]
     fn queue_pair_timeout(&self) -> Option<Time> {
         match &self.transport {
             Transport::Rdma(endpoint) => endpoint.pair().poll_timeout(),

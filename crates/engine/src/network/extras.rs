@@ -2,7 +2,7 @@
 //! are rare, and so in an arena, each in a slot that the packet stores.
 
 use crate::layout::Arena;
-use crate::network::{NO_TELEMETRY, Pool};
+use crate::network::{Body, NO_TELEMETRY, Packet, Pool};
 use crate::probe::UdtControl;
 use incastle_congestion::HopTelemetry;
 use incastle_rdma::Telemetry;
@@ -10,6 +10,9 @@ use incastle_transport::tcp::{MAX_SACK_BLOCKS, SackBlock};
 
 /// The SACK blocks of a segment; their number is in the segment.
 pub(crate) type SackBlocks = [SackBlock; MAX_SACK_BLOCKS];
+
+/// Bytes of the telemetry of three hops, with their number.
+const FIRST_HOPS: usize = 128;
 
 /// All extras.
 #[derive(Debug, Default)]
@@ -49,6 +52,14 @@ impl Extras {
     /// Adds the record of a hop.
     pub(crate) fn stamp(&mut self, place: u32, hop: HopTelemetry) {
         self.telemetry.at_mut(place).push(hop);
+    }
+
+    /// Prefetches the records of the first hops.
+    #[inline(always)]
+    pub(crate) fn prefetch_telemetry(&self, packet: &Packet) {
+        if let Body::Rdma { telemetry, .. } = &packet.body {
+            self.telemetry.prefetch(*telemetry, FIRST_HOPS);
+        }
     }
 
     /// Frees a place, unless it is [`NO_TELEMETRY`].

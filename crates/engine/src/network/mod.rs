@@ -354,6 +354,12 @@ impl Network {
         free.then(|| self.pool.reserve())
     }
 
+    /// Whether the NIC of a host has the fast path onto the wire.
+    #[inline]
+    pub(crate) fn sends_in_place(&self, from: HostIndex) -> bool {
+        self.ports[self.hosts[from.index()].port.index()].is_unwatched()
+    }
+
     /// Sends the packet in that slot.
     #[inline(always)]
     pub(crate) fn send_in_place(
@@ -494,6 +500,7 @@ impl Network {
     }
 
     /// A port with departure events has sent a packet. Nothing where the event is outdated.
+    #[inline(always)]
     pub(crate) fn depart<P: Probe>(
         &mut self,
         at: PortIndex,
@@ -507,16 +514,18 @@ impl Network {
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
             self.release(switch, self.pool.at(sent.slot).packet.size());
-            self.end_by_priority(switch, at, now, &mut sent);
+            sent.next = self.end_by_priority(switch, at, now, &sent);
         }
         let (port, pool) = (&mut self.ports[at.index()], &mut self.pool);
         if sent.next.is_some() {
             port.stamp_next(now, pool, &mut self.extras);
         }
-        Some(match self.wires.get_mut(&at) {
-            None => port.carry(&sent, now, pool),
-            Some(wire) => port.carry_degraded(&sent, now, pool, wire),
-        })
+        if !self.wires.is_empty()
+            && let Some(wire) = self.wires.get_mut(&at)
+        {
+            return Some(port.carry_degraded(&sent, now, pool, wire));
+        }
+        Some(port.carry(&sent, now, pool))
     }
 
     /// Bytes have left the memory of a switch.

@@ -7,7 +7,7 @@
 use incastle_queueing::{DropCause, Lossless, Passage, PauseDue, PauseFrame};
 use incastle_units::{Bytes, Ecn, Time};
 
-use super::port::{Offer, Offered, PauseEvent, Sent};
+use super::port::{Offer, Offered, PauseEvent, Sent, Wakes};
 use super::{Arenas, Body, Marks, Network, Packet, enter};
 use crate::core::{
     EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
@@ -121,49 +121,54 @@ impl Network {
             Some(pausing) => pausing.lossless.admit(offer.now, &passage),
         };
         let port = &mut self.ports[at.index()];
-        let mut offered = port.offer_by_priority(offer, admission, &mut self.pool, probe);
-        self.begin_by_priority(switch, at, offer.now, &mut offered.wakes.departure);
-        offered
+        let Offered { verdict, wakes } =
+            port.offer_by_priority(offer, admission, &mut self.pool, probe);
+        let wakes = Wakes {
+            departure: self.begin_by_priority(switch, at, offer.now, wakes.departure),
+            ..wakes
+        };
+        Offered { verdict, wakes }
     }
 
-    /// After the sending of a packet may have begun, which then has a departure.
+    /// After the sending of a packet may have begun, which then has a departure: returns that of its event.
     fn begin_by_priority(
         &mut self,
         switch: SwitchIndex,
         at: PortIndex,
         now: Time,
-        departure: &mut Option<Time>,
-    ) {
+        departure: Option<Time>,
+    ) -> Option<Time> {
         let port = &mut self.ports[at.index()];
         let (pool, extras) = (&mut self.pool, &mut self.extras);
         let Some(slot) = port.begin_by_priority(now, Arenas { pool, extras }) else {
-            return;
+            return departure;
         };
-        let departs = departure.as_mut().expect("a packet being sent departs");
-        port.set_arrival(*departs, &mut self.turns);
-        *departs = self.turns.next(*departs);
+        let departs = departure.expect("a packet being sent departs");
+        port.set_arrival(departs, &mut self.turns);
+        let departs = self.turns.next(departs);
         if let Some(pausing) = &self.switches[switch.index()].lossless
             && !pausing.lossless.counts_sending()
         {
             self.release_by_priority(switch, at, now, slot);
         }
+        Some(departs)
     }
 
-    /// A packet has left a port of a switch, and the sending of the next may have begun.
+    /// A packet has left a port of a switch, and the sending of the next may have begun: returns its departure.
     pub(super) fn end_by_priority(
         &mut self,
         switch: SwitchIndex,
         at: PortIndex,
         now: Time,
-        sent: &mut Sent,
-    ) {
+        sent: &Sent,
+    ) -> Option<Time> {
         let Some(pausing) = &self.switches[switch.index()].lossless else {
-            return;
+            return sent.next;
         };
         if pausing.lossless.counts_sending() {
             self.release_by_priority(switch, at, now, sent.slot);
         }
-        self.begin_by_priority(switch, at, now, &mut sent.next);
+        self.begin_by_priority(switch, at, now, sent.next)
     }
 
     /// A packet leaves the accounts of its switch.
@@ -248,7 +253,7 @@ impl Network {
         }
         let Offered { mut wakes, .. } =
             port.offer_by_priority(offer, Ok(()), &mut self.pool, probe);
-        self.begin_by_priority(switch, at, now, &mut wakes.departure);
+        wakes.departure = self.begin_by_priority(switch, at, now, wakes.departure);
         enter(events, at, wakes);
     }
 
@@ -378,7 +383,7 @@ impl Network {
             PauseTimer::Expiry(at).enter(expiry, events);
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
-            self.begin_by_priority(switch, at, now, &mut wakes.departure);
+            wakes.departure = self.begin_by_priority(switch, at, now, wakes.departure);
             for packet in &flushed {
                 let passage = self.passage(at, packet);
                 if let Some(pausing) = &mut self.switches[switch.index()].lossless {

@@ -172,6 +172,8 @@ fn prefetch_next<P: Probe>(fabric: &Fabric<P>) {
         ports,
         pool,
         routes,
+        extras,
+        telemetry,
         ..
     } = &fabric.network;
     let events = &fabric.clock.events;
@@ -184,6 +186,9 @@ fn prefetch_next<P: Probe>(fabric: &Fabric<P>) {
         pool.prefetch(port.first());
     }
     if let Some(first) = port(1).and_then(|port| pool.get(port.first())) {
+        if *telemetry {
+            extras.prefetch_telemetry(&first.packet);
+        }
         // For a packet that has reached its host, the last port of all.
         let last = ports.len().wrapping_sub(1);
         let out = routes.guess(first.packet.hop()).index().min(last);
@@ -272,6 +277,9 @@ impl Network {
         if let Some(port) = self.ports.get(subject.port()) {
             if let Some(flight) = self.pool.get(port.first()) {
                 self.routes.prefetch(flight.packet.to);
+                if self.telemetry {
+                    self.extras.prefetch_telemetry(&flight.packet);
+                }
             }
         } else if let Some(host) = self.hosts.get(subject.host())
             && let Some(waiting) = host.waiting().front()

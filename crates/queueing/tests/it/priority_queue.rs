@@ -148,16 +148,16 @@ fn frames_of_control_go_first_and_are_never_paused() {
 #[test]
 fn the_caller_learns_which_packet_began_and_may_mark_it() {
     let mut port = Port::new(&SchedulerConfig::Strict);
-    let began = |of, size, behind| {
+    let began = |of, size| {
         Some(Began {
             priority: priority(of),
             size: Bytes::new(size),
-            behind,
         })
     };
     assert_eq!(port.queue.take_began(), None);
     port.push(0, packet(1, 1_000, 3));
-    assert_eq!(port.queue.take_began(), began(3, 1_000, backlog(0, 0)));
+    assert_eq!(port.queue.take_began(), began(3, 1_000));
+    assert_eq!(port.queue.backlog(priority(3)), backlog(0, 0));
     assert_eq!(port.queue.take_began(), None);
     port.push(1, packet(2, 200, 5));
     port.push(2, packet(3, 300, 5));
@@ -166,10 +166,12 @@ fn the_caller_learns_which_packet_began_and_may_mark_it() {
     assert_eq!(port.queue.take_began(), None);
     assert_eq!(port.queue.backlog(priority(5)), backlog(3, 900));
     assert_eq!(port.depart(1_000), Some((1, Some(ns(1_500)))));
-    assert_eq!(port.queue.take_began(), began(6, 500, backlog(0, 0)));
+    assert_eq!(port.queue.take_began(), began(6, 500));
+    assert_eq!(port.queue.backlog(priority(6)), backlog(0, 0));
     // Behind packet 2 its own priority alone counts, without itself: 300 + 400.
     port.depart(1_500);
-    assert_eq!(port.queue.take_began(), began(5, 200, backlog(2, 700)));
+    assert_eq!(port.queue.take_began(), began(5, 200));
+    assert_eq!(port.queue.backlog(priority(5)), backlog(2, 700));
     assert_eq!(port.queue.sending().map(|packet| packet.number), Some(2));
 }
 
@@ -267,7 +269,6 @@ impl Model {
             .position(|packet| packet.priority == began.priority);
         let packet = self.waiting.remove(first.expect("it waited"));
         assert_eq!(began.size, packet.size());
-        assert_eq!(began.behind, self.backlog(|other| other == packet.priority));
         assert_eq!(departs, now + FAST.span_of(packet.size()));
         self.sending = Some((packet, departs));
     }

@@ -12,6 +12,7 @@ mod degraded;
 mod exchange;
 mod fast;
 mod gate;
+mod prefetch;
 mod priority;
 mod sampler;
 mod scheduled;
@@ -151,7 +152,7 @@ impl Port {
     ) -> Self {
         let receiver = GuardedReceiver::new(mode, self.rate());
         let lanes = PriorityLanes::new(config, rng, receiver);
-        self.set_queue(ScheduledQueue::Priority(Box::new(lanes)));
+        self.set_queue(ScheduledQueue::Priority(lanes));
         self
     }
 
@@ -425,20 +426,6 @@ impl Port {
     #[inline(always)]
     pub(crate) fn first(&self) -> Slot {
         self.row.first()
-    }
-
-    /// Prefetches the lines that a send reads.
-    #[inline(always)]
-    pub(crate) fn prefetch(&self) {
-        incastle_memory::prefetch::value(&self.row);
-        incastle_memory::prefetch::value(&self.delay);
-    }
-
-    /// Prefetches the packets that a send reads: the last on the link, and the one being sent.
-    #[inline(always)]
-    pub(crate) fn prefetch_packets(&self, pool: &Pool) {
-        pool.prefetch(self.row.last());
-        pool.prefetch(self.fast.sending());
     }
 
     /// Takes the first packet off the link.

@@ -112,6 +112,7 @@ impl PriorityLanes {
         marker.judge(queue, packet.marks.ecn(), &mut self.rng)
     }
 
+    #[inline]
     pub(super) fn push(
         &mut self,
         ready: Time,
@@ -128,6 +129,7 @@ impl PriorityLanes {
             .push(ready, priority, InSlot { slot, size }, line)
     }
 
+    #[inline(always)]
     pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
         let (InSlot { slot, .. }, next) = self.queue.depart(now, line)?;
         Some(Sent {
@@ -182,11 +184,7 @@ impl PriorityLanes {
         line: &Serializer,
         Arenas { pool, extras }: Arenas<'_>,
     ) -> Option<Slot> {
-        let Began {
-            priority,
-            size,
-            behind,
-        } = self.queue.take_began()?;
+        let Began { priority, size } = self.queue.take_began()?;
         let InSlot { slot, .. } = *self.queue.sending().expect("it is being sent");
         let packet = &mut pool.at_mut(slot).packet;
         if let Some(place) = packet.telemetry() {
@@ -202,7 +200,10 @@ impl PriorityLanes {
         }
         self.sent += size;
         let verdict = match self.ecn.marker(MarkAt::Dequeue, priority) {
-            Some(marker) => marker.judge(behind.bytes, packet.marks.ecn(), &mut self.rng),
+            Some(marker) => {
+                let behind = self.queue.backlog(priority).bytes;
+                marker.judge(behind, packet.marks.ecn(), &mut self.rng)
+            }
             None => Verdict::Admit,
         };
         if verdict == Verdict::Mark {
@@ -244,6 +245,7 @@ impl PriorityLanes {
 impl Port {
     /// Offers a packet that the memory of the switch has admitted, or not, to a port with priorities. A dropped one stays
     /// in its slot.
+    #[inline(always)]
     pub(crate) fn offer_by_priority<P: Probe>(
         &mut self,
         Offer { now, ready, slot }: Offer,
@@ -271,10 +273,15 @@ impl Port {
         if self.observed && backlog.stored_packets > 0 {
             probe.queue_changed(self.index, now, backlog.waiting_packets + 1);
         }
+        let packet = &mut pool.at_mut(slot).packet;
         if verdict == Verdict::Mark {
-            pool.at_mut(slot).packet.marks.set_ecn(Ecn::Ce);
+            packet.marks.set_ecn(Ecn::Ce);
         }
-        let wakes = self.store(ready, slot, pool);
+        packet.marks.pass();
+        let wakes = Wakes {
+            arrival: None,
+            departure: lanes.push(ready, slot, packet, &mut self.line),
+        };
         Offered { verdict, wakes }
     }
 

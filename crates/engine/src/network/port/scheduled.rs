@@ -11,12 +11,16 @@ use super::priority::PriorityLanes;
 use crate::layout::Slot;
 use crate::network::{Packet, Pool};
 
-/// The queue.
+/// The queue. The port has it behind one pointer.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "a second pointer would be one more wait for memory"
+)]
 pub(super) enum ScheduledQueue {
     General(FifoQueue<Packet>),
     Fair(FairQueue<Packet>),
     Dual(DualQueue<Packet>),
-    Priority(Box<PriorityLanes>),
+    Priority(PriorityLanes),
 }
 
 impl ScheduledQueue {
@@ -76,6 +80,7 @@ impl ScheduledQueue {
     }
 
     /// The packet being sent has left. Nothing where the event is outdated.
+    #[inline(always)]
     pub(super) fn depart(
         &mut self,
         now: Time,

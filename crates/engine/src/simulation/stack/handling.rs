@@ -15,11 +15,11 @@ use crate::probe::Probe;
 
 /// An endpoint at one instant, with the parts that it acts upon.
 pub(super) struct EndpointHandling<'a, P: Probe> {
-    now: Time,
-    index: EndpointIndex,
+    pub(super) now: Time,
+    pub(super) index: EndpointIndex,
     pub(super) endpoint: &'a mut Endpoint,
-    network: &'a mut Network,
-    events: &'a mut EventQueue,
+    pub(super) network: &'a mut Network,
+    pub(super) events: &'a mut EventQueue,
     probe: &'a mut P,
 }
 
@@ -77,7 +77,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
 
     /// Reports the delivered bytes to the probe; returns whether as many have arrived as the application expects.
     #[inline(always)]
-    fn note_delivered(&mut self, before: u64) -> bool {
+    pub(super) fn note_delivered(&mut self, before: u64) -> bool {
         let endpoint = &mut *self.endpoint;
         let delivered = endpoint.transport.delivered();
         if delivered == before {

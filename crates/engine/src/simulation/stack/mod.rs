@@ -72,8 +72,7 @@ impl<P: Probe> HostStack<P> {
             return self.fabric.stray(&packet);
         };
         if handling.endpoint.receives_on_slow_path() {
-            let packet = self.fabric.network.pool.take(slot);
-            return self.deliver_slowly(&packet);
+            return self.deliver_slowly(to, slot);
         }
         let left = handling.receive(slot);
         self.see_to(to, left);

@@ -5,97 +5,140 @@
 use incastle_rdma::{Round, Turn};
 use incastle_units::Time;
 
+use super::handling::EndpointHandling;
 use super::{Fabric, HostStack};
 use crate::core::{EndpointIndex, HostIndex};
 use crate::layout::Slot;
 use crate::network::Network;
 use crate::probe::Probe;
 
-impl<P: Probe> HostStack<P> {
-    /// After an event at a queue pair: its control packets wait at its NIC, it joins the round robin if it has data,
-    /// and the NIC sends what may leave.
-    pub(super) fn pump_queue_pair(&mut self, index: EndpointIndex) {
-        let Some(endpoint) = self.flows.get(index) else {
-            return;
-        };
-        let now = self.fabric.clock.now();
-        let host = endpoint.host;
-        if endpoint.packets_received == 0 && endpoint.transport.written() == 0 {
-            // It was opened, and no event of its NIC.
-            return;
-        }
-        let network = &mut self.fabric.network;
-        let ns3 = network.is_ns3();
-        let nic = network.hosts[host.index()]
-            .queue_pairs
-            .get_or_insert_default();
-        let pool = &mut network.pool;
+/// A queue pair's dealings with its NIC at an event.
+struct Posted {
+    /// Its control packets that wait there now.
+    made: usize,
+    /// It has joined the round robin, and gathers telemetry.
+    gathers: bool,
+    /// The NIC may send now.
+    serves: bool,
+}
+
+impl<P: Probe> EndpointHandling<'_, P> {
+    /// A packet arrives at a queue pair that is not recorded, and leaves its slot.
+    fn receive_as_pair(&mut self, slot: Slot) -> bool {
+        let before = self.endpoint.transport.delivered();
+        let Network { pool, extras, .. } = &mut *self.network;
+        let packet = &pool.at(slot).packet;
+        self.endpoint.receive_as_pair(self.now, packet, extras);
+        pool.free(slot);
+        self.note_delivered(before)
+    }
+
+    /// The control packets of a queue pair wait at its NIC, and it joins the round robin if it has data.
+    fn post(&mut self) -> Posted {
+        let (now, host) = (self.now, self.endpoint.host);
+        let ns3 = self.network.is_ns3();
+        let free_at = self.network.line_free_at(host);
+        let Network {
+            pool,
+            extras,
+            hosts,
+            ..
+        } = &mut *self.network;
+        let nic = hosts[host.index()].queue_pairs.get_or_insert_default();
         let mut made = 0;
-        loop {
+        while self.endpoint.owes_control() {
             let slot = pool.reserve();
-            if !endpoint.poll_control(&mut pool.at_mut(slot).packet) {
+            if !self.endpoint.poll_control(&mut pool.at_mut(slot).packet) {
                 pool.free(slot);
                 break;
             }
             nic.control.push_back(slot);
             made += 1;
         }
-        let recorded = endpoint.is_recorded();
-        let pair = endpoint.queue_pair().expect("it is a queue pair");
-        pair.forget_answered(&mut network.extras);
+        let pair = self.endpoint.queue_pair().expect("it is a queue pair");
+        pair.forget_answered(extras);
         let joins = pair.joins(now);
         let gathers = joins && pair.gathers_telemetry();
         if joins {
-            nic.pairs.join(index);
+            nic.pairs.join(self.index);
         }
-        if ns3 && pair.poll_moved() {
+        let mut posted = Posted {
+            made,
+            gathers,
+            serves: ns3,
+        };
+        let mut wake = None;
+        if ns3 {
             // qbb-net-device.cc, UpdateNextAvail: an entered wake-up moves, but only to an earlier instant, also where the
             // queue pair has nothing left to send.
             let at = pair.paced_until().max(now);
-            if nic.wakes_at.is_some_and(|wake| at < wake) {
-                nic.wakes_at = Some(at);
-                let events = &mut self.fabric.clock.events;
-                network.enter_line_free(host, at, events);
-            }
+            wake = Some(at)
+                .filter(|at| pair.poll_moved() && nic.wakes_at.is_some_and(|wake| *at < wake));
+        } else if nic.wakes_at.is_none_or(|wake| wake > free_at) {
+            // Otherwise the NIC has entered an instant for all others already.
+            let turn = if nic.control.is_empty() {
+                self.endpoint.turn(now, nic.paused())
+            } else {
+                Turn::Ready
+            };
+            let at = match turn {
+                Turn::Later(at) => at,
+                Turn::Blocked => Time::NEVER,
+                // One that has finished leaves the round robin.
+                Turn::Ready | Turn::Finished => now,
+            };
+            posted.serves = at.max(free_at) <= now;
+            let at = at.max(free_at);
+            wake = Some(at).filter(|at| *at > now && *at < nic.wakes_at.unwrap_or(Time::NEVER));
         }
-        if gathers {
+        if let Some(at) = wake {
+            nic.wakes_at = Some(at);
+            self.network.enter_line_free(host, at, self.events);
+        }
+        posted
+    }
+}
+
+impl<P: Probe> HostStack<P> {
+    /// A packet arrives at a queue pair that is not recorded.
+    #[inline(never)]
+    pub(super) fn deliver_to_pair(&mut self, index: EndpointIndex, slot: Slot) {
+        let Some(mut handling) = self.handling(index) else {
+            return;
+        };
+        if handling.receive_as_pair(slot) {
+            self.notify(self.flows.arrival(index));
+        }
+        self.pump_queue_pair(index);
+        self.settle_lost();
+    }
+
+    /// After an event at a queue pair: its NIC sends what may leave.
+    pub(super) fn pump_queue_pair(&mut self, index: EndpointIndex) {
+        let Some(mut handling) = self.handling(index) else {
+            return;
+        };
+        let endpoint = &handling.endpoint;
+        if endpoint.packets_received == 0 && endpoint.transport.written() == 0 {
+            // It was opened, and no event of its NIC.
+            return;
+        }
+        let (host, recorded) = (endpoint.host, endpoint.is_recorded());
+        let posted = handling.post();
+        if !posted.serves && !posted.gathers && !recorded {
+            let left = handling.look_after();
+            return self.see_to(index, left);
+        }
+        if posted.gathers {
             self.fabric.gather_telemetry();
         }
         if recorded {
-            self.trace_control(host, index, made);
+            self.trace_control(host, index, posted.made);
         }
-        if ns3 {
+        if posted.serves {
             self.serve(host);
-        } else {
-            self.serve_pair(host, index);
         }
         self.look_after(index);
-    }
-
-    /// After an event at one queue pair: the NIC has entered an instant for all others already.
-    fn serve_pair(&mut self, host: HostIndex, index: EndpointIndex) {
-        let now = self.fabric.clock.now();
-        let network = &mut self.fabric.network;
-        let free_at = network.line_free_at(host);
-        let nic = network.nic(host);
-        if nic.wakes_at.is_some_and(|wake| wake <= free_at) {
-            return;
-        }
-        let at = if nic.control.is_empty() {
-            match self.flows.turn(index, now, nic.paused()) {
-                Turn::Later(at) => at,
-                Turn::Blocked => return,
-                // One that has finished leaves the round robin.
-                Turn::Ready | Turn::Finished => now,
-            }
-        } else {
-            now
-        };
-        if at.max(free_at) > now {
-            self.wake(host, at.max(free_at));
-        } else {
-            self.serve(host);
-        }
     }
 
     /// The line of a NIC may be free, or the pacing of a queue pair over.
@@ -129,7 +172,12 @@ impl<P: Probe> HostStack<P> {
             let Some(slot) = self.next_packet(host, now) else {
                 return;
             };
-            self.fabric.send(host, slot);
+            let Fabric { network, clock, .. } = &mut self.fabric;
+            if network.sends_in_place(host) {
+                network.send_in_place(host, now, slot, &mut clock.events);
+            } else {
+                self.fabric.send(host, slot);
+            }
         }
     }
 
@@ -213,7 +261,7 @@ impl<P: Probe> HostStack<P> {
         let made = if endpoint.is_recorded() {
             self.poll_recorded(index, slot)
         } else {
-            endpoint.poll_transmit(now, extras, &mut pool.at_mut(slot).packet)
+            endpoint.poll_data(now, extras, &mut pool.at_mut(slot).packet)
         };
         assert!(made, "a queue pair that may send has a packet");
         slot

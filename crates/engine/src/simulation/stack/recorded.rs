@@ -6,15 +6,21 @@ use incastle_units::Time;
 
 use super::HostStack;
 use crate::core::{EndpointIndex, HostIndex};
+use crate::flow::Endpoint;
 use crate::layout::Slot;
 use crate::network::{Network, Packet};
 use crate::probe::{Probe, TraceEvent};
 
 impl<P: Probe> HostStack<P> {
-    /// A packet for a recorded endpoint.
+    /// A packet for an endpoint that is recorded or a queue pair. Cold: TCP's path is laid out as the likely one.
     #[cold]
     #[inline(never)]
-    pub(super) fn deliver_slowly(&mut self, packet: &Packet) {
+    pub(super) fn deliver_slowly(&mut self, index: EndpointIndex, slot: Slot) {
+        let is_recorded = |endpoint: &Endpoint| endpoint.is_recorded();
+        if !self.flows.peek(index).is_some_and(is_recorded) {
+            return self.deliver_to_pair(index, slot);
+        }
+        let packet = &self.fabric.network.pool.take(slot);
         self.fabric
             .trace_packet(packet.to, packet, TraceEvent::Received);
         let Some(endpoint) = self.flows.get(packet.to) else {
