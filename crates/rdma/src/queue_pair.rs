@@ -308,6 +308,14 @@ impl QueuePair {
         (at != Time::NEVER).then_some(at)
     }
 
+    /// The deadline of the retransmission timer; [`Time::NEVER`] where it does not run.
+    pub const fn retry_at(&self) -> Time {
+        if self.failed {
+            return Time::NEVER;
+        }
+        self.retry.deadline()
+    }
+
     /// When a data packet or the request of a READ may leave.
     pub fn data_at(&self, now: Time) -> DataAt {
         match self

@@ -250,3 +250,22 @@ fn hpcc_is_the_same_over_a_fifo_and_over_priorities() {
     let priorities = result(STAR, &of_priorities);
     assert_eq!(fcts, real(&priorities, "flows", "completed_s"));
 }
+
+/// The second message is posted while the NIC sends the first. No packet of either arrives, so that no acknowledgement
+/// wakes its queue pair.
+#[test]
+fn a_message_that_waited_for_its_nic_and_was_lost_is_sent_again() {
+    let more = "[flows.second]\nworkload = \"bulk\"\nfrom = \"sender:0\"\nto = \"receiver\"\nsize = \"1000 B\"\n\
+                start_spread = \"0 s\"\n[network.failures.first]\nbetween = [\"receiver\", \"switch\"]\nup = \"500 us\"\n";
+    let sets = [
+        ("flows.incast.from", "sender:0"),
+        ("transport.ack_timeout", "1 ms"),
+    ];
+    let output = result(&format!("{STAR}{more}"), &sets);
+    let completed = real(&output, "flows", "completed_s");
+    assert!(
+        completed.iter().all(|at| (1e-3..2e-3).contains(at)),
+        "{completed:?}"
+    );
+    assert_eq!(whole(&output, "flows", "timeouts"), [1, 1]);
+}

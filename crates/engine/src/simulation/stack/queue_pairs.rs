@@ -7,7 +7,7 @@ use incastle_units::Time;
 
 use super::handling::EndpointHandling;
 use super::{Fabric, HostStack};
-use crate::core::{EndpointIndex, HostIndex};
+use crate::core::{EndpointIndex, Event, HostIndex, Kind};
 use crate::layout::Slot;
 use crate::network::Network;
 use crate::probe::Probe;
@@ -257,13 +257,24 @@ impl<P: Probe> HostStack<P> {
     fn take_data(&mut self, index: EndpointIndex, now: Time) -> Slot {
         let Network { pool, extras, .. } = &mut self.fabric.network;
         let slot = pool.reserve();
-        let endpoint = self.flows.get(index).expect("a living endpoint sends");
+        let mut endpoint = self.flows.get(index).expect("a living endpoint sends");
         let made = if endpoint.is_recorded() {
-            self.poll_recorded(index, slot)
+            let made = self.poll_recorded(index, slot);
+            endpoint = self.flows.get(index).expect("it has just sent");
+            made
         } else {
             endpoint.poll_data(now, extras, &mut pool.at_mut(slot).packet)
         };
         assert!(made, "a queue pair that may send has a packet");
+        // The retransmission timer may have started, and no event of the queue pair follows if all packets are lost.
+        let pair = endpoint.queue_pair().expect("it is a queue pair").pair();
+        let deadline = pair.retry_at();
+        if deadline < endpoint.wake {
+            endpoint.wake = deadline;
+            let Fabric { network, clock, .. } = &mut self.fabric;
+            let at = network.turns.next(deadline);
+            clock.events.push(Event::new(at, Kind::Timer, index.0));
+        }
         slot
     }
 
