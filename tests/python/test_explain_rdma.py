@@ -261,6 +261,30 @@ def test_a_victim_was_paused_by_a_switch_because_of_the_root() -> None:
     assert (nic.congested, nic.depth) == ("leaf:0->spine:0", 3)
 
 
+BROKEN = """
+[network.pause_storms.broken]
+of = "receiver"
+until = "1 us"
+
+[switch]
+buffer = { shared = "1 MiB" }
+queue = { kind = "priorities" }
+pfc = { priorities = [3] }
+"""
+
+
+def test_a_broken_nic_is_the_cause_of_its_pause() -> None:
+    why = explained(ONE + BROKEN, measure__pauses=True)
+    # A frame of 64 bytes comes at 1005.12 ns and pauses for 65535 quanta, 335.5392 us; the last
+    # packet comes at 1811.84 ns.
+    waited = ns(1005.12, 335_539.2, -1811.84)
+    assert why.path.by_kind()["paused"] == waited
+    [wait] = why.pauses
+    assert (wait.port, wait.root) == ("switch->receiver", "receiver->switch")
+    assert wait.waited == waited
+    assert wait.text.endswith("paused by receiver since 0.001005 ms: its NIC is broken")
+
+
 def test_pauses_are_parts_of_paths_at_hosts_and_switches() -> None:
     why = explained(TREE, "victim:0", transport__congestion="dcqcn")
     paused = why.path.paused

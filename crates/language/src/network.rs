@@ -9,6 +9,7 @@ use crate::grammar::range::{Range, above_to, at_least, between};
 use crate::grammar::reader::Table;
 use crate::grammar::reader::read_table;
 use crate::grammar::value::{Value, wrong};
+use crate::pfc::PauseStorm;
 use crate::ratio::Ratio;
 use crate::selection::Selection;
 use crate::text::context::Context;
@@ -62,6 +63,8 @@ table! {
         each failures: Failure;
         /// Links that are degraded, under labels of your own.
         each degraded: Degraded;
+        /// Broken NICs that send pause frames (PFC) without a cause, under labels of your own.
+        each pause_storms: PauseStorm;
     }
 }
 

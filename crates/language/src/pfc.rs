@@ -12,6 +12,7 @@ use incastle_units::{Bytes, Rate, Span};
 use crate::grammar::declare::{NoKeys, choice, table, word_or, words};
 use crate::grammar::range::{above, above_to, between, fraction, within_a_day};
 use crate::proportional::Proportional;
+use crate::selection::Selection;
 
 /// The greatest alpha.
 const MAX_ALPHA: f64 = 1e6;
@@ -53,6 +54,20 @@ table! {
         value restoration: Span = WatchdogConfig::default().restoration, in within_a_day(), from "SONiC, test plan of the PFC watchdog";
         /// The treatment of packets during a storm.
         value action: WatchdogAction = WatchdogAction::Drop, from "SONiC, test plan of the PFC watchdog";
+    }
+}
+
+table! {
+    /// `[network.pause_storms.LABEL]`
+    pub struct PauseStorm {
+        /// The hosts.
+        value of: Selection;
+        /// The priorities that their frames pause: lossless ones of their switches.
+        value priorities: Vec<u32> = vec![3];
+        /// When they begin.
+        value from: Span = Span::ZERO;
+        /// When they end; the last pause then expires, 65535 quanta after its frame. Without it they go on.
+        option until: Span;
     }
 }
 

@@ -61,6 +61,8 @@ class PauseWait:
         waited = f"waited {words.span(self.waited)} at {self.port}, paused by {by} {often}"
         if not self.root:
             return waited
+        if self.root == f"{by}->{self.port.partition('->')[0]}":
+            return f"{waited}: its NIC is broken"
         if self.depth <= 1:
             return f"{waited}: its port {self.root}, the root, held the data above XOFF"
         away = words.count(self.depth, "pause")

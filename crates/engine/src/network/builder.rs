@@ -13,7 +13,8 @@ use incastle_units::{Rate, Span};
 use crate::core::{HostIndex, Node, Order, PortIndex, Purpose, Source, SwitchIndex, substream};
 use crate::network::{
     Ecmp, EgressQueue, Extras, Failures, FairConfig, Gate, Host, HostConfig, Network, Outage,
-    Pausing, Pool, Port, PriorityConfig, Sampler, SharedMemory, Switch, Turns, Wire, edges,
+    PauseStorm, Pausing, Pool, Port, PriorityConfig, Sampler, SharedMemory, Storm, Switch, Turns,
+    Wire, edges,
 };
 
 /// The parameters of a switch.
@@ -134,6 +135,7 @@ pub struct NetworkBuilder {
     /// The limit of recorded pauses.
     recorded_pauses: usize,
     deadlock_checks: Option<Span>,
+    storms: Vec<PauseStorm>,
 }
 
 impl NetworkBuilder {
@@ -156,6 +158,7 @@ impl NetworkBuilder {
             watchdog: None,
             recorded_pauses: 0,
             deadlock_checks: None,
+            storms: Vec::new(),
         }
     }
 
@@ -189,6 +192,11 @@ impl NetworkBuilder {
     /// pause frame over the longest link.
     pub fn check_deadlocks(&mut self, every: Span) {
         self.deadlock_checks = Some(every);
+    }
+
+    /// Adds a storm of pause frames from a host.
+    pub fn pause_storm(&mut self, storm: PauseStorm) {
+        self.storms.push(storm);
     }
 
     /// Events of one instant come in the order in which they were entered, as in ns-3. All times have to be whole
@@ -337,6 +345,7 @@ impl NetworkBuilder {
             order: self.order,
             pause_mode: self.pause_mode,
             recorder,
+            storms: self.storms.into_iter().map(Storm::from).collect(),
             turns: Turns::new(self.order),
             numbers: numbering.numbers,
             ports_of: numbering.ports_of,

@@ -16,7 +16,7 @@ impl Network {
         area as f64 / 8e12
     }
 
-    /// Enters the first change of each link's rate, and the first failure.
+    /// Enters the first change of each link's rate, the first failure, and the first frame of each storm of pauses.
     pub(crate) fn enter_changes(&self, events: &mut EventQueue) {
         for (port, schedule) in &self.schedules {
             if let Some(at) = schedule.next() {
@@ -24,6 +24,7 @@ impl Network {
             }
         }
         self.failures.enter_next(events);
+        self.enter_storms(events);
     }
 
     /// A link changes its rate.

@@ -11,6 +11,7 @@ mod occupancy;
 mod packet;
 mod path;
 mod pause_recorder;
+mod pause_storm;
 mod pause_table;
 mod pausing;
 mod port;
@@ -32,6 +33,7 @@ pub use host::{Coalescing, HostConfig, JitterAppliesTo};
 pub use incastle_queueing::{ClassifyBy, FairConfig, FairDrop};
 pub use limiter::ReactionPointSettings;
 pub use pause_recorder::EgressQueue;
+pub use pause_storm::PauseStorm;
 pub use pause_table::PortPauses;
 pub use port::{PortCounters, PriorityConfig};
 
@@ -41,6 +43,7 @@ pub(crate) use host::Host;
 pub(crate) use limiter::Limiter;
 pub(crate) use nic_pauses::NicPauses;
 pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, Pool};
+pub(crate) use pause_storm::Storm;
 pub(crate) use pausing::{PauseTimer, Pausing};
 pub(crate) use port::{
     Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, PauseEvent, Port, STORM, Sampler,
@@ -84,6 +87,7 @@ pub struct Network {
     /// The end of pauses at all ports.
     pub(crate) pause_mode: PauseMode,
     pub(crate) recorder: Option<Box<PauseRecorder<EgressQueue>>>,
+    pub(crate) storms: Vec<Storm>,
     pub(crate) turns: Turns,
     pub(crate) hosts: Vec<Host>,
     pub(crate) switches: Vec<Switch>,

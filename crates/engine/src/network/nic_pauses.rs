@@ -191,7 +191,10 @@ impl Network {
             return false;
         };
         let (pool, paused) = (&self.pool, pauses.paused);
-        let may_leave = |taken: &TakenBack| !paused.contains(pool.at(taken.slot).packet.priority());
+        let may_leave = |taken: &TakenBack| {
+            let packet = &pool.at(taken.slot).packet;
+            packet.is_pause() || !paused.contains(packet.priority())
+        };
         let Some(place) = pauses.held.iter().position(may_leave) else {
             return false;
         };

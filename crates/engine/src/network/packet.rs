@@ -213,6 +213,17 @@ impl Packet {
         class: 0,
     };
 
+    /// A pause frame, for the node at the other end of a link: no route has it.
+    pub(crate) const fn pause(frame: PauseFrame, size: u16) -> Self {
+        Self {
+            body: Body::Pause(frame),
+            to: EndpointIndex(u32::MAX),
+            host: HostIndex(u32::MAX),
+            size,
+            ..Self::EMPTY
+        }
+    }
+
     /// Its place on its path.
     #[inline(always)]
     pub(crate) const fn hop(&self) -> Hop {

@@ -23,8 +23,8 @@ pub struct EgressQueue {
 impl Network {
     /// The reason why the network cannot be simulated in partitions, if there is one.
     pub fn alone_because(&self) -> Option<&'static str> {
-        let recorder = self.recorder.as_ref();
-        recorder.map(|_| "pauses (PFC), whose roots and deadlocks may be anywhere")
+        let pauses = self.recorder.is_some() || !self.storms.is_empty();
+        pauses.then_some("pauses (PFC), whose roots and deadlocks may be anywhere")
     }
 
     /// The recorded pauses, by their beginning.

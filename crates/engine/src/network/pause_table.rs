@@ -15,7 +15,7 @@ pub struct PortPauses {
     pub priority: Priority,
     /// Pauses of the port by the other end of its link, the one in effect included.
     pub received: PauseStatistics,
-    /// Pauses of the other end by the port's switch.
+    /// Pauses of the other end by the port's switch, or by a broken NIC.
     pub sent: SentPauses,
     /// Packets that came in by the port's link and were dropped because headroom was full.
     pub headroom_drops: u64,
@@ -75,12 +75,15 @@ impl Network {
             row.storms = receiver.storms(priority, now);
             row.storm_drops = receiver.dropped(priority);
         }
-        if let Node::Switch(switch) = self.owners[port.index()]
-            && let Some(pausing) = &self.switches[switch.index()].lossless
-        {
-            let number = self.numbers[port.index()] as usize;
-            row.sent = pausing.lossless.sent(number, priority);
-            row.headroom_drops = pausing.lossless.headroom_drops(number, priority);
+        match self.owners[port.index()] {
+            Node::Switch(switch) => {
+                if let Some(pausing) = &self.switches[switch.index()].lossless {
+                    let number = self.numbers[port.index()] as usize;
+                    row.sent = pausing.lossless.sent(number, priority);
+                    row.headroom_drops = pausing.lossless.headroom_drops(number, priority);
+                }
+            }
+            Node::Host(host) => row.sent = self.stormed(host, priority),
         }
         (row != nothing || row.received != PauseStatistics::default()).then_some(row)
     }

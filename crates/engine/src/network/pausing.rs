@@ -1,17 +1,15 @@
 //! Packets in switches with priorities: admission, the begin and the end of their sending, and the pause frames that
 //! follow.
 //!
-//! A pause frame is a packet for the node at the other end of a link, which no route has. Source: IEEE 802.1Qbb; the order
-//! of steps is that of HPCC's simulator (switch-node.cc). Leaves out: the accounting (incastle-queueing).
+//! Source: IEEE 802.1Qbb; the order of steps is that of HPCC's simulator (switch-node.cc). Leaves out: the accounting
+//! (incastle-queueing).
 
 use incastle_queueing::{DropCause, Lossless, Passage, PauseDue, PauseFrame};
-use incastle_units::{Bytes, Ecn, Time};
+use incastle_units::{Bytes, Time};
 
 use super::port::{Offer, Offered, PauseEvent, Sent, Wakes};
-use super::{Arenas, Body, Marks, Network, Packet, enter};
-use crate::core::{
-    EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, PortIndex, SwitchIndex,
-};
+use super::{Arenas, Network, Packet, enter};
+use crate::core::{Event, EventQueue, Kind, Node, PortIndex, SwitchIndex};
 use crate::layout::Slot;
 use crate::probe::Probe;
 
@@ -50,12 +48,15 @@ pub(crate) enum PauseTimer {
     Expiry(PortIndex),
     /// Deadlocks are looked for.
     Check,
+    /// A NIC sends a pause frame without a cause.
+    Storm(u32),
 }
 
 impl PauseTimer {
     const REFRESH: u32 = 1 << 31;
     const EXPIRY: u32 = 1 << 30;
     const CHECK: u32 = 1 << 29;
+    const STORM: u32 = 1 << 28;
 
     /// The source of its events: above all ports.
     const fn source(self) -> u32 {
@@ -63,6 +64,7 @@ impl PauseTimer {
             Self::Refresh(switch) => Self::REFRESH | switch.0,
             Self::Expiry(port) => Self::EXPIRY | port.0,
             Self::Check => Self::CHECK,
+            Self::Storm(storm) => Self::STORM | storm,
         }
     }
 
@@ -79,6 +81,8 @@ impl PauseTimer {
             Some(Self::Expiry(PortIndex(source & !Self::EXPIRY)))
         } else if source == Self::CHECK {
             Some(Self::Check)
+        } else if source & Self::STORM != 0 {
+            Some(Self::Storm(source & !Self::STORM))
         } else {
             None
         }
@@ -235,14 +239,7 @@ impl Network {
         if self.recorder.is_some() && frame.quanta > 0 {
             self.record_cause(switch, at, frame.priorities);
         }
-        let slot = self.pool.put(Packet {
-            body: Body::Pause(frame),
-            to: EndpointIndex(u32::MAX),
-            host: HostIndex(u32::MAX),
-            size,
-            marks: Marks::of(Ecn::NotEct),
-            ..Packet::EMPTY
-        });
+        let slot = self.pool.put(Packet::pause(frame, size));
         let port = &mut self.ports[at.index()];
         let offer = Offer::at(now, slot);
         if port.gate.is_shut() {
@@ -344,6 +341,10 @@ impl Network {
             }
             PauseTimer::Check => {
                 self.check_deadlock(now, events);
+                None
+            }
+            PauseTimer::Storm(storm) => {
+                self.storm(storm, now, events, probe);
                 None
             }
         }

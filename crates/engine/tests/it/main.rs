@@ -19,6 +19,7 @@ mod nic_pauses;
 mod paced;
 mod parallel;
 mod parallel_fabrics;
+mod pause_storms;
 mod pause_tables;
 mod qcn;
 mod queue_pairs;

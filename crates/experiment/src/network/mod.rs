@@ -7,8 +7,8 @@ pub(crate) use degraded::rates;
 use incastle_engine::core::{HostIndex, Node, SwitchIndex};
 use incastle_engine::network::{
     BuildError, ClassifyBy, Coalescing, Ecmp, FairConfig, FairDrop, HostConfig, JitterAppliesTo,
-    LinkConfig, Network, NetworkBuilder, Outage, PortKind, PriorityConfig, ReactionPointSettings,
-    SwitchConfig,
+    LinkConfig, Network, NetworkBuilder, Outage, PauseStorm, PortKind, PriorityConfig,
+    ReactionPointSettings, SwitchConfig,
 };
 use incastle_queueing::{
     BufferConfig, CongestionPointConfig, MarkAt, PortBuffer, PriorityEcnConfig, SharedBuffer,
@@ -17,6 +17,7 @@ use incastle_units::{Span, Time};
 
 use incastle_scenario::Scenario;
 use incastle_scenario::language::network;
+use incastle_scenario::language::pfc::priority_set;
 use incastle_scenario::language::root::Compat;
 use incastle_scenario::language::switch::{self as language, Queue, Switch};
 use incastle_scenario::language::{JitterAppliesTo as Delayed, Root};
@@ -78,6 +79,9 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
             port(b, a, link, parts),
         );
     }
+    for storm in pause_storms(parts) {
+        builder.pause_storm(storm);
+    }
     let network = builder.build()?;
     assert_eq!(network.host_count(), layout.hosts.len());
     assert_eq!(network.switch_count(), layout.switches.len());
@@ -112,6 +116,21 @@ fn watch_pauses(builder: &mut NetworkBuilder, parts: &Parts<'_>) {
     if let Some(watchdog) = pfc.find_map(|pfc| pfc.watchdog.as_ref()) {
         builder.watchdog(watchdog.to_config());
     }
+}
+
+/// The storms of pause frames, one for each host.
+fn pause_storms<'a>(parts: &Parts<'a>) -> impl Iterator<Item = PauseStorm> + 'a {
+    let hosts = parts.layout.hosts.iter().enumerate();
+    let storms = parts.root.network.pause_storms.iter();
+    storms.flat_map(move |(_, storm)| {
+        let own = hosts.clone().filter(|(_, name)| storm.of.contains(name));
+        own.map(|(host, _)| PauseStorm {
+            host: HostIndex::from_index(host),
+            priorities: priority_set(&storm.priorities),
+            from: Time::ZERO + storm.from,
+            until: storm.until.map_or(Time::NEVER, |until| Time::ZERO + until),
+        })
+    })
 }
 
 /// A switch with its memory, where its ports share one and have no priorities.

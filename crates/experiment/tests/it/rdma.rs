@@ -1,6 +1,6 @@
 //! RDMA, priorities and PFC in scenarios: times by hand, lossless incasts, tables, and ideals.
 
-use incastle_experiment::alone_because;
+use incastle_experiment::{Output, alone_because};
 
 use crate::common::{assert_near, real, result, scenario, text, whole};
 
@@ -249,6 +249,43 @@ fn hpcc_is_the_same_over_a_fifo_and_over_priorities() {
     of_priorities[2] = ("switch.buffer", "{ shared = \"1 GiB\" }");
     let priorities = result(STAR, &of_priorities);
     assert_eq!(fcts, real(&priorities, "flows", "completed_s"));
+}
+
+#[test]
+fn a_broken_nic_stops_its_priority_until_a_watchdog_drops() {
+    let storm = "[network.pause_storms.broken]\nof = \"receiver\"\n";
+    let network = format!("{STAR}{storm}[measure]\npauses = true\n");
+    let output = result(&network, &[]);
+    let completed = real(&output, "flows", "completed_s");
+    assert!(completed.iter().all(|at| at.is_nan()), "{completed:?}");
+    assert_eq!(output.totals.drops, 0);
+    let row = |output: &Output, port: &str| {
+        let ports = text(output, "pauses", "port");
+        let row = ports.iter().position(|one| one == port);
+        row.expect("it has a row")
+    };
+    let to_receiver = row(&output, "switch->receiver");
+    let paused = real(&output, "pauses", "paused_s")[to_receiver];
+    // Until the end of 20 ms, after a frame of 64 bytes and the cable.
+    assert_near(paused, 20e-3 - 1e-6 - 64.0 * 80e-12, 1e-12);
+    // 20 ms are 119.2 halves of 335.5392 us.
+    let nic = row(&output, "receiver->switch");
+    let frames = ["pauses_sent", "refreshes_sent"].map(|name| whole(&output, "pauses", name)[nic]);
+    assert_eq!(frames, [1, 119]);
+    // The NIC is the root of all pauses, of the senders' as well.
+    let ports = text(&output, "pause_record", "port");
+    assert!(ports.iter().any(|port| port.starts_with("sender")));
+    let roots = text(&output, "pause_record", "root_port");
+    assert!(
+        roots.iter().all(|root| root == "receiver->switch"),
+        "{roots:?}"
+    );
+
+    let watched = [("switch.pfc.watchdog", "{ detection = '1 ms' }")];
+    let output = result(&network, &watched);
+    let dropped = whole(&output, "pauses", "storm_drops")[row(&output, "switch->receiver")];
+    assert!(dropped > 0);
+    assert_eq!(output.totals.drops, dropped);
 }
 
 /// The second message is posted while the NIC sends the first. No packet of either arrives, so that no acknowledgement

@@ -12,6 +12,7 @@ mod lockstep;
 pub(crate) mod measure;
 mod mtu;
 mod names;
+mod pause_storms;
 mod pfc;
 mod plausible;
 mod qcn;
@@ -56,6 +57,7 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) -> Option<(Layout, Offere
         flows::check(root, layout, cx);
         failures::check(root, layout, cx);
         degraded::check(root, cx);
+        pause_storms::check(root, layout, cx);
         measure::check(root, layout, cx);
         lockstep::check(root, layout, cx);
         plausible::check(root, layout, cx);

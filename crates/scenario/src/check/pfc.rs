@@ -105,7 +105,12 @@ fn is_of_priorities(queue: &Queue) -> bool {
 }
 
 /// A list of priorities: from 0 to 7, each once, at least one.
-fn check_list(key: &str, numbers: &[u32], seen: &mut BTreeSet<u32>, cx: &mut Context<'_>) {
+pub(super) fn check_list(
+    key: &str,
+    numbers: &[u32],
+    seen: &mut BTreeSet<u32>,
+    cx: &mut Context<'_>,
+) {
     if numbers.is_empty() {
         cx.error_at(key, "no priority is named")
             .help("priorities = [3], for example");
