@@ -8,8 +8,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from incastle import terminal
-from incastle.commands import offered_load
+from incastle import offered_load, terminal
 from incastle.commands.options import AsJson, Settings, load_scenario, setting
 from incastle.errors import IncastleError, ScenarioError
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 from rich.markup import escape
 
-from incastle import pauses, terminal
-from incastle.analysis import first_rto
+from incastle import offered_load, pauses, terminal
+from incastle.analysis import failed_pairs, first_rto
 from incastle.analysis.confidence import interval
-from incastle.commands import offered_load, tables
+from incastle.commands import tables
 from incastle.commands.options import (
     MAX_SEED,
     RESULTS,
@@ -245,8 +245,8 @@ def show_run(outcome: Result) -> None:
 
 
 def notes_of(outcomes: Sequence[Result]) -> list[str]:
-    """Describe unfinished transfers, and flows that wait for their initial RTO."""
-    found = (tables.unfinished_note(outcomes), first_rto.note(outcomes))
+    """Describe unfinished transfers, failed queue pairs, and flows that wait for an initial RTO."""
+    found = [one(outcomes) for one in (tables.unfinished_note, failed_pairs.note, first_rto.note)]
     of_pauses = pauses.notes_of(outcomes[0]) if len(outcomes) == 1 else []
     return [note for note in found if note is not None] + of_pauses
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 
-from incastle.analysis import completions
+from incastle.analysis import completions, failed_pairs
 from incastle.analysis.completions import class_name, ends_of
 from incastle.analysis.seeds import over_seeds
 from incastle.terminal import aligned
@@ -170,7 +170,8 @@ def unfinished_note(outcomes: Sequence[Result]) -> str | None:
     if frame is None:
         return _none_began(outcomes)
     ends = (min(one.totals[end] for one in outcomes) for end in ("measured_to_s", "simulated_s"))
-    return completions.unfinished_note(frame, completions.how_to_complete(*ends))
+    longer = completions.how_to_complete(*ends)
+    return completions.unfinished_note(frame, failed_pairs.remedy(outcomes, longer))
 
 
 def _none_began(outcomes: Sequence[Result]) -> str | None:

@@ -1,0 +1,91 @@
+"""Queue pairs whose retry limit was exceeded: what a run prints of them, and no false remedy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from ten_packets import cut
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Output
+
+ONE = """\
+name = "one"
+run = { duration = "20 ms" }
+transport = { kind = "rdma", congestion = "timely", traffic_class = 3 }
+
+[network]
+topology = "star"
+senders = 2
+rate = "100 Gbit/s"
+delay = "1 us"
+
+[flows.one]
+workload = "bulk"
+from = "sender:0"
+to = "receiver"
+size = "10 KB"
+start_spread = "0 s"
+"""
+SHORT = ("--set", "transport.retry_limit=2", "--set", "transport.ack_timeout=1 us")
+"""An acknowledgement takes four propagation delays, 4 us."""
+SLOW = """
+[flows.slow]
+workload = "bulk"
+from = "sender:1"
+to = "sender:0"
+size = "1 GB"
+"""
+LOST = cut(0.5, us=30_000)
+"""The link is down until the end of the run."""
+LONGER = "longer run.duration"
+
+
+def printed(cli: Callable[..., Output], text: str, *options: str) -> str:
+    Path("one.toml").write_text(text, encoding="utf-8")
+    outcome = cli("run", "one.toml", "--force", *options)
+    assert outcome.status == 0
+    return " ".join(outcome.out.split())
+
+
+def test_a_timer_below_the_round_trip_fails_the_queue_pair(cli: Callable[..., Output]) -> None:
+    words = printed(cli, ONE, *SHORT)
+    assert "1 of 1 queue pairs failed: retry_limit (2) was exceeded" in words
+    assert "No packet of them was dropped: set a transport.ack_timeout above" in words
+    assert "ack_timeout is 1 us" in words
+    assert LONGER not in words
+
+
+def test_losses_fail_the_queue_pair(cli: Callable[..., Output]) -> None:
+    limits = ("--set", "transport.retry_limit=2", "--set", "transport.ack_timeout=1 ms")
+    words = printed(cli, ONE + LOST, *limits)
+    assert "1 of 1 queue pairs failed" in words
+    assert "Packets of each were dropped: prevent losses" in words
+    assert "They never complete, because their queue pairs failed" in words
+    assert LONGER not in words
+
+
+def test_others_may_need_a_longer_run(cli: Callable[..., Output]) -> None:
+    limits = ("--set", "transport.retry_limit=2", "--set", "transport.ack_timeout=1 ms")
+    words = printed(cli, ONE + LOST + SLOW, *limits)
+    assert "1 of 2 queue pairs failed" in words
+    assert "1 of 2 flows never complete: their queue pairs failed. To complete the others" in words
+    assert LONGER in words
+
+
+@pytest.mark.parametrize("seeds", [[], ["--seeds", "2"]])
+def test_a_queue_pair_that_still_retries_has_not_failed(
+    cli: Callable[..., Output], seeds: list[str]
+) -> None:
+    words = printed(cli, ONE + LOST, *seeds)
+    assert "failed: retry_limit" not in words
+    assert LONGER in words
+    words = printed(cli, ONE, *SHORT, *seeds)
+    count = 2 if seeds else 1
+    assert f"{count} of {count} queue pairs failed" in words
+    assert LONGER not in words
