@@ -12,7 +12,7 @@ use incastle_units::Span;
 use crate::language::flows::{Bulk, Group, Size, Workload};
 use crate::language::limits::Capacity;
 use crate::language::root::Root;
-use crate::language::selection::Name;
+use crate::language::selection::{Name, Selection};
 use crate::language::switch::{Buffer, Queue, Switch, SwitchGroup};
 use crate::text::context::Context;
 use crate::text::node::quoted;
@@ -96,6 +96,6 @@ pub(super) fn group_of<'a>(
     let mut groups = root.switches.iter();
     groups.rfind(|(label, group)| match &group.of {
         Some(of) => of.contains(name),
-        None => *label == name.to_string(),
+        None => Selection::named(label).contains(name),
     })
 }

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use incastle_queueing::{Priority, PriorityMemoryError};
+use incastle_queueing::{PAUSE_FRAME_SIZE, Priority, PriorityMemoryError, pause_span};
 use incastle_units::{Bytes, Rate};
 
+use crate::check::group_transport::written;
 use crate::check::lockstep::{group_of, switch_at};
+use crate::check::plausible::rounded;
 use crate::language::pfc::{Headroom, Marking, Pfc, Priorities, Scheduler};
 use crate::language::root::{Compat, Root};
 use crate::language::switch::{Buffer, Queue, Switch};
@@ -262,23 +264,23 @@ fn check_memory(
             format!("headrooms and reserves of {name} take {taken} of {capacity}: under compat = \"hpcc-ns3\" its threshold is above a billion bytes, and nothing is paused"),
         );
     } else if let Err(error) = config.memory.check() {
-        let key = match error {
-            PriorityMemoryError::NoShared { .. } => "buffer",
-            PriorityMemoryError::Alpha(_) => "pfc.alpha",
-            PriorityMemoryError::Thresholds => "pfc.xoff",
-            PriorityMemoryError::UncountedLossless(_) => "pfc.priorities",
+        let keys: &[&str] = match error {
+            PriorityMemoryError::NoShared { .. } => &["buffer", "pfc.headroom", "pfc.reserve"],
+            PriorityMemoryError::Alpha(_) => &["pfc.alpha"],
+            PriorityMemoryError::Thresholds => &["pfc.xoff"],
+            PriorityMemoryError::UncountedLossless(_) => &["pfc.priorities"],
         };
-        cx.error_at(&format!("{path}.{key}"), format!("at {name} {error}"))
+        cx.error_at(&written(&path, keys, cx), format!("at {name} {error}"))
             .help(
                 "a larger buffer, fewer ports, shorter cables, or a smaller headroom and reserve",
             );
     }
-    if let Some(pfc) = switch
-        .pfc
-        .as_ref()
-        .filter(|pfc| pfc.pause_frames && !compat)
-        && let Headroom::Bytes(bytes) = pfc.headroom
-    {
+    warn_of_marks(&path, switch, links_of(number, layout), capacity, cx);
+    let pauses = |pfc: &&Pfc| pfc.pause_frames && !compat;
+    let Some(pfc) = switch.pfc.as_ref().filter(pauses) else {
+        return;
+    };
+    if let Headroom::Bytes(bytes) = pfc.headroom {
         warn_of_headroom(
             &path,
             bytes,
@@ -289,6 +291,63 @@ fn check_memory(
             cx,
         );
     }
+    warn_of_quanta(&path, pfc, root, links_of(number, layout), cx);
+}
+
+/// Thresholds of marks that no queue of the switch can reach.
+fn warn_of_marks<'a>(
+    path: &str,
+    switch: &Switch,
+    links: impl Iterator<Item = &'a Link>,
+    capacity: Bytes,
+    cx: &mut Context<'_>,
+) {
+    let (Queue::Priorities(priorities), Some(least)) =
+        (&switch.queue, links.map(|link| link.rate).min())
+    else {
+        return;
+    };
+    for (label, marks) in &priorities.marks {
+        let (key, threshold) = match &marks.marking {
+            Marking::Linear(linear) => ("k_min", linear.k_min.at(least)),
+            Marking::Step(step) => ("marking_threshold", step.marking_threshold.at(least)),
+        };
+        if threshold >= capacity {
+            cx.warn_at(
+                &format!("{path}.queue.marks.{label}.{key}"),
+                format!("{key} of {threshold} is not below the memory of {capacity}: no queue reaches it, and nothing is marked"),
+            )
+            .help("a threshold below the bytes at which the switch pauses or drops");
+        }
+    }
+}
+
+/// A refresh leaves at half of a pause, and may wait behind a full packet.
+fn warn_of_quanta<'a>(
+    path: &str,
+    pfc: &Pfc,
+    root: &Root,
+    mut links: impl Iterator<Item = &'a Link>,
+    cx: &mut Context<'_>,
+) {
+    let Ok(quanta) = u16::try_from(pfc.quanta) else {
+        return;
+    };
+    let late = largest_packet(root) + PAUSE_FRAME_SIZE;
+    let expires = |link: &&Link| pause_span(quanta, link.rate) / 2 < link.rate.span_of(late);
+    let Some(link) = links.find(expires) else {
+        return;
+    };
+    cx.warn_at(
+        &format!("{path}.pfc.quanta"),
+        format!(
+            "{quanta} quanta are {} at {}: a refresh leaves at half of that, and may wait behind a packet of {}. Pauses expire before it, and a lossless class may drop",
+            rounded(pause_span(quanta, link.rate)),
+            link.rate,
+            largest_packet(root),
+        ),
+    )
+    .help("quanta = 65535, the greatest time; a frame ends a pause that is no longer needed");
 }
 
 fn warn_of_headroom<'a>(
