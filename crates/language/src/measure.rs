@@ -145,7 +145,8 @@ table! {
         /// The ports whose frames are kept: `"switch->receiver"` one direction of a link, `"switch<->receiver"`
         /// both directions, `"all"` every link.
         value ports: Vec<String> = vec!["all".to_owned()];
-        /// Bytes kept of each frame; the default has room for all headers.
+        /// Bytes kept of each frame; the default has room for all headers. Wireshark takes a RoCEv2 packet that was
+        /// cut for malformed.
         value snaplen: Bytes = Bytes::new(128), in between(Bytes::new(64), Bytes::new(65_535));
         /// Frames are kept from here.
         value from: Span = Span::ZERO;
