@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -80,10 +81,10 @@ def roots_of(outcome: Result) -> Table | None:
 
 
 def notes_of(outcome: Result) -> list[str]:
-    """Name the drops of lossless priorities: nothing was paused, or headroom was too small."""
+    """Name the drops of lossless priorities, or that nothing was paused where that is measured."""
     dropped = int(outcome.totals.get("headroom_drops", 0))
     if not dropped:
-        return []
+        return _none_paused(outcome)
     rows = outcome.pauses.filter(outcome.pauses["headroom_drops"] > 0)
     worst = rows.sort("headroom_drops", descending=True).row(0, named=True)
     what = f"{dropped:,} packets of lossless priorities were dropped"
@@ -95,3 +96,15 @@ def notes_of(outcome: Result) -> list[str]:
         return [f"{what}, because the switches send no pauses ({where})."]
     note = f"{what}, because headroom was full ({where}): a misconfiguration. "
     return [f'{note}switch.pfc.headroom = "auto" is enough.']
+
+
+def _none_paused(outcome: Result) -> list[str]:
+    """Describe, with `[measure] pauses`, that the record of pauses is empty."""
+    if "pause_record" not in outcome.tables or len(outcome.table("pause_record")):
+        return []
+    pfc = tomllib.loads(outcome.scenario).get("switch", {}).get("pfc", "off")
+    if pfc == "off":
+        return ["No port was paused: [switch.pfc] is off."]
+    if not pfc["pause_frames"]:
+        return ["No port was paused: switch.pfc.pause_frames is false."]
+    return ["No port was paused: no ingress port reached XOFF ([switch.pfc])."]

@@ -66,6 +66,26 @@ def test_a_run_prints_who_was_paused(cli: Callable[..., Output]) -> None:
     assert "misconfiguration" not in printed.out
 
 
+@pytest.mark.parametrize(
+    ("setting", "why"),
+    [
+        ("switch.pfc.priorities=[3]", "no ingress port reached XOFF"),
+        ("switch.pfc=off", "[switch.pfc] is off"),
+        ("switch.pfc.pause_frames=false", "switch.pfc.pause_frames is false"),
+    ],
+)
+def test_a_run_prints_that_nothing_was_paused(
+    setting: str, why: str, cli: Callable[..., Output]
+) -> None:
+    Path("incast.toml").write_text(INCAST, encoding="utf-8")
+    options = ("--set", setting, "--set", "switch.buffer.shared=64 MB", "--force")
+    unmeasured = cli("run", "incast.toml", *options)
+    assert "No port was paused" not in unmeasured.out
+    measured = cli("run", "incast.toml", *options, "--set", "measure.pauses=true")
+    assert measured.status == 0
+    assert f"No port was paused: {why}" in measured.out
+
+
 def test_drops_of_a_lossless_priority_are_named(cli: Callable[..., Output]) -> None:
     Path("incast.toml").write_text(INCAST, encoding="utf-8")
     small = ("--set", "switch.pfc.headroom=1 KB", "--set", "switch.buffer.shared=300 KB")

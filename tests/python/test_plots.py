@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 import pytest
+from matplotlib.patches import StepPatch
 
 import incastle as ic
 from conftest import SMALL
@@ -195,3 +197,41 @@ def test_a_row_of_modes_is_filled_while_the_flow_is_in_congestion_mode(tmp_path:
     counted = result.table("udt").sort("flow")["congestion_s"].to_list()
     assert filled == pytest.approx(counted, abs=1e-9)
     assert min(filled) > 0
+
+
+def test_areas_of_pauses_are_the_paused_times() -> None:
+    result = ic.run(ic.Scenario.from_text(OF_PAUSES))
+    (axes,) = result.plot("pauses").axes
+    ports = [label.get_text() for label in axes.get_yticklabels()]
+    paused_ms = dict.fromkeys(ports, 0.0)
+    for patch in axes.patches:
+        assert isinstance(patch, StepPatch)
+        top, edges, bottom = patch.get_data()
+        height = np.asarray(bottom) - np.asarray(top)
+        assert height.min() > -1e-9
+        assert height.max() <= 0.8 + 1e-9
+        port = ports[round(float(np.max(bottom)) - 0.4)]
+        paused_ms[port] += float((height * np.diff(edges)).sum()) / 0.8
+    pauses = result.pauses.filter(result.pauses["pauses"] > 0)
+    table = dict(pauses.select("port", "paused_s").iter_rows())
+    assert paused_ms == pytest.approx({port: 1e3 * paused for port, paused in table.items()})
+    # Hosts are paused in bursts: a filled bar over all of them would be longer by far.
+    assert max(table.values()) < 0.9e-3
+    labels = axes.get_legend_handles_labels()[1]
+    assert labels[0] == "because of switch->receiver: 100.0 % of paused time"
+    assert labels[-1] == "height: share of each 2.5 us"
+
+
+def test_rows_of_pauses_name_priorities_where_there_are_several() -> None:
+    both = OF_PAUSES.replace("priorities = [3]", "priorities = [3, 4]").replace("500 KB", "1 MB")
+    both += """
+[flows.other]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+size = "1 MB"
+transport = { kind = "rdma", congestion = "timely", traffic_class = 4 }
+"""
+    (axes,) = ic.run(ic.Scenario.from_text(both)).plot("pauses").axes
+    rows = {label.get_text() for label in axes.get_yticklabels()}
+    assert {"sender:0->switch, priority 3", "sender:0->switch, priority 4"} <= rows

@@ -155,7 +155,7 @@ KINDS = {
         "feedback of QCN's congestion points over time ([measure] qcn)", "cnms", results.feedback
     ),
     "pauses": _run(
-        "when PFC pauses each port, and because of which ([measure] pauses)",
+        "share of time that PFC pauses each port, and because of which ([measure] pauses)",
         "pause_record",
         results.pauses,
     ),

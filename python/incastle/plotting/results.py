@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from incastle.analysis import bins
 from incastle.plotting.axes import in_time, is_wide, logarithmic
 from incastle.plotting.series import nothing
-from incastle.plotting.style import SERIES, THIN, line, look
-from incastle.units import scale_of
+from incastle.plotting.style import GREY, SERIES, THIN, line, look
+from incastle.units import scale_of, si
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,12 @@ MAX_LINES = len(SERIES)
 
 MAX_ROWS = 24
 """Rows of modes that still have a name each."""
+
+PAUSE_BINS = 400
+"""Parts of a run whose paused shares are drawn: about as many as a panel has columns of pixels."""
+
+ROW_HEIGHT = 0.8
+"""The height of the row of a port that is always paused."""
 
 RATES = ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"))
 """Units of rates, the largest first."""
@@ -242,33 +248,74 @@ def modes(axes: Axes, result: Result, _: Options) -> str:
 
 
 def pauses(axes: Axes, result: Result, options: Options) -> str:
-    """Draw a row for each paused port, filled while PFC pauses it, in the colour of the root."""
+    """Draw a row for each paused port: the share of time paused, in the colours of the roots.
+
+    A pause lasts for microseconds of a run of milliseconds, so that filled pauses would hide what
+    is between them. Filled areas of a row are its paused times of the table `pauses`.
+    """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     frame = options.of_ports(_table(result, "pause_record", REMEDIES["pause_record"]))
     end = float(result.totals["simulated_s"])
-    ended = pl.col("end_s").fill_null(end)
-    frame = frame.with_columns(lasted_s=ended - pl.col("begin_s"))
+    several = frame["priority"].n_unique() > 1
+    row = pl.concat_str("port", pl.lit(", priority "), "priority") if several else pl.col("port")
+    frame = frame.with_columns(pl.col("end_s").fill_null(end), row=row)
+    frame = frame.with_columns(lasted_s=pl.col("end_s") - pl.col("begin_s"))
     factor, unit = scale_of([end], "s")
-    by_port = _largest_first(frame, "port", "lasted_s")["port"].unique(maintain_order=True)
-    ports = by_port.to_list()[:MAX_ROWS]
-    roots = _largest_first(frame, "root_port", "lasted_s")["root_port"].unique(maintain_order=True)
-    for place, root in enumerate(roots.to_list()[:MAX_LINES]):
+    rows, roots = (
+        _largest_first(frame, by, "lasted_s")[by].unique(maintain_order=True).to_list()
+        for by in ("row", "root_port")
+    )
+    for place, name in enumerate(rows[:MAX_ROWS]):
+        _shares(axes, frame.filter(row=name), roots[:MAX_LINES], place, (end, factor))
+    whole = float(frame["lasted_s"].sum()) or 1.0
+    for place, root in enumerate(roots[:MAX_LINES]):
+        share = float(frame.filter(root_port=root)["lasted_s"].sum()) / whole
         label = f"because of {root}" if root else "of unknown cause"
-        of_root = frame.filter(root_port=root)
-        for row, port in enumerate(ports):
-            here = of_root.filter(port=port)
-            spans = zip(here["begin_s"] / factor, here["lasted_s"] / factor, strict=True)
-            axes.broken_barh(list(spans), (row - 0.4, 0.8), color=SERIES[place], label=label)
-            label = "_"
+        label += f": {100 * share:.1f} % of paused time"
+        axes.fill_between([], [], color=SERIES[place], label=label)
     _note_left_out(axes, frame, "root_port")
-    if len(by_port) > len(ports):
-        _remark(axes, f"and {len(by_port) - len(ports)} more ports")
-    axes.set_yticks(range(len(ports)), ports)
-    axes.set_ylim(len(ports) - 0.5, -0.5)
+    if len(rows) > MAX_ROWS:
+        _remark(axes, f"and {len(rows) - MAX_ROWS} more ports")
+    _remark(axes, f"height: share of each {si(end / PAUSE_BINS, 's')}")
+    axes.set_yticks(range(len(rows[:MAX_ROWS])), rows[:MAX_ROWS])
+    axes.set_ylim(len(rows[:MAX_ROWS]) - 0.5, -0.5)
     axes.set_xlim(0, end / factor)
     axes.set_xlabel(f"time ({unit})")
     return "pause_record.parquet"
+
+
+def _shares(
+    axes: Axes, frame: pl.DataFrame, roots: list[str], place: int, time: tuple[float, float]
+) -> None:
+    """Draw the paused share of one port over time, the roots on top of each other.
+
+    Args:
+        axes: where to.
+        frame: the pauses of one port and priority, which do not overlap.
+        roots: the order of their colours.
+        place: the row.
+        time: the end of the run, and the unit in which it is drawn, in seconds.
+
+    """
+    import numpy as np  # noqa: PLC0415  slow to import: only where figures are drawn
+
+    end, unit = time
+    edges = np.linspace(0, end, PAUSE_BINS + 1)
+    bottom = np.full(PAUSE_BINS, place + ROW_HEIGHT / 2)
+    axes.axhline(place + ROW_HEIGHT / 2, color=GREY, linewidth=0.3)
+    for number, root in enumerate(roots):
+        here = frame.filter(root_port=root).sort("begin_s")
+        if here.is_empty():
+            continue
+        # Time paused until each begin and end; between them it grows, or rests.
+        until = here["lasted_s"].cum_sum()
+        instants = np.column_stack((here["begin_s"], here["end_s"])).ravel()
+        sums = np.column_stack((until - here["lasted_s"], until)).ravel()
+        shares = np.diff(np.interp(edges, instants, sums)) * PAUSE_BINS / end
+        top = bottom - ROW_HEIGHT * shares
+        axes.stairs(top, edges / unit, baseline=bottom, fill=True, color=SERIES[number], lw=0)
+        bottom = top
 
 
 def feedback(axes: Axes, result: Result, options: Options) -> str:
