@@ -42,7 +42,7 @@ pub(super) fn check(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
         ),
     )
     .help(format!(
-        "{key} = \"{}\" at most, or a larger mtu under [network]",
+        "{path}.{key} = \"{}\" at most, or mtu = \"{size}\" at least under [network], headers included",
         Bytes::new(most)
     ));
 }

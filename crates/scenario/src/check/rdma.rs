@@ -138,14 +138,16 @@ fn warn_of_lossy_class(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Cont
         ..
     } = transport;
     let class = group.transport.traffic_class;
+    let is_listed = |switch: usize| {
+        let of_class = u8::try_from(class).ok().and_then(Priority::new);
+        let pfc = switch_at(root, layout, switch).pfc.as_ref();
+        pfc.zip(of_class)
+            .is_some_and(|(pfc, class)| priority_set(&pfc.priorities).contains(class))
+    };
     let drops = |&(switch, _): &(usize, End)| {
         let keys = switch_at(root, layout, switch);
-        let protected = keys.pfc.as_ref().is_some_and(|pfc| {
-            let of_class = u8::try_from(class).ok().and_then(Priority::new);
-            pfc.pause_frames
-                && of_class.is_some_and(|class| priority_set(&pfc.priorities).contains(class))
-        });
-        !protected && keys.buffer != Buffer::PerPort(Capacity::Unlimited)
+        let pauses = keys.pfc.as_ref().is_some_and(|pfc| pfc.pause_frames);
+        !(pauses && is_listed(switch)) && keys.buffer != Buffer::PerPort(Capacity::Unlimited)
     };
     let Some(port) = transport.passed.ports(layout).find(drops) else {
         return;
@@ -167,9 +169,13 @@ fn warn_of_lossy_class(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Cont
              all from the lost one on are sent again, and {after}"
         ),
     )
-    .help(format!(
-        "protect the class: [switch.pfc] priorities = [{class}], with [switch.queue] kind = \"priorities\""
-    ));
+    .help(if is_listed(port.0) {
+        "PFC sends no pauses: [switch.pfc] pause_frames = true".to_owned()
+    } else {
+        format!(
+            "protect the class: [switch.pfc] priorities = [{class}], with [switch.queue] kind = \"priorities\""
+        )
+    });
 }
 
 /// What the compatibility with HPCC's simulator needs.
