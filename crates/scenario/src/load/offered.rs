@@ -52,9 +52,9 @@ pub struct TierLoad {
     pub tier: &'static str,
     /// `up`, `down`, `both`, or `any`.
     pub direction: &'static str,
-    /// Links that data cross.
+    /// Links that data cross; where the direction is `any`, each direction of a link counts.
     pub links: usize,
-    /// Links of the tier.
+    /// Links of the tier, counted likewise.
     pub of: usize,
     /// Application bytes, on average over the links that data cross.
     pub application: f64,
@@ -227,12 +227,13 @@ impl<'a> Offered<'a> {
 
     fn entry(&self, row: &Row, direction: &'static str) -> TierLoad {
         let links = self.network.layout.links.iter();
+        let directions = if row.direction == Direction::Any { 2 } else { 1 };
         let [application, wire] = row.means();
         TierLoad {
             tier: row.tier.word(),
             direction,
             links: row.crossed,
-            of: links.filter(|link| Tier::of(link) == row.tier).count(),
+            of: directions * links.filter(|link| Tier::of(link) == row.tier).count(),
             application,
             wire,
             max: row.max.1,
