@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import polars as pl
 import pytest
 
 import incastle as ic
+from incastle.analysis import measures
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,3 +107,38 @@ def test_drops_without_pauses_blame_no_headroom(cli: Callable[..., Output]) -> N
     words = " ".join(printed.out.split())
     assert "were dropped, because the switches send no pauses" in words
     assert "misconfiguration" not in words
+
+
+def test_a_sweep_shows_the_paused_share(cli: Callable[..., Output]) -> None:
+    Path("incast.toml").write_text(INCAST, encoding="utf-8")
+    values = ("--set", "switch.pfc.pause_frames=true,false")
+    printed = cli("sweep", "incast.toml", *values, "--json", "--out", "both")
+    paused, free = json.loads(printed.out)["runs"]
+    outcome = ic.run(scenario())
+    ports = 2 * 5  # four senders and a receiver, in both directions
+    share = outcome.pauses["paused_s"].sum() / (ports * outcome.totals["simulated_s"])
+    assert paused["paused_share"] == pytest.approx(share, rel=1e-12)
+    assert 0 < share < 0.4  # four of ten ports were paused for a part of the time
+    assert free["paused_share"] == 0
+    table = cli("sweep", "both").out
+    assert f"{share:.3g}" in table
+    assert "paused share (mean of all ports)" in " ".join(table.split())
+
+
+def test_a_sweep_without_pauses_has_no_column_of_them(cli: Callable[..., Output]) -> None:
+    Path("incast.toml").write_text(INCAST, encoding="utf-8")
+    values = ("--set", "switch.pfc.pause_frames=false", "--seeds", "2")
+    printed = cli("sweep", "incast.toml", *values)
+    assert printed.status == 0
+    assert "paused" not in printed.out
+
+
+def test_the_paused_share_of_a_port_is_that_of_its_longest_priority() -> None:
+    both = INCAST.replace("priorities = [3]", "priorities = [3, 4]").replace("500 KB", "1 MB")
+    both += INCAST.partition("\n[flows.incast]")[2].join(["\n[flows.other]", ""])
+    both += 'transport = { kind = "rdma", congestion = "timely", traffic_class = 4 }\n'
+    outcome = ic.run(ic.Scenario.from_text(both))
+    assert set(outcome.pauses.filter(outcome.pauses["pauses"] > 0)["priority"]) == {3, 4}
+    longest = outcome.pauses.group_by("port").agg(pl.col("paused_s").max())["paused_s"].sum()
+    expected = longest / (len(outcome.links) * outcome.totals["simulated_s"])
+    assert measures.measure(outcome)["paused_share"] == pytest.approx(expected, rel=1e-12)

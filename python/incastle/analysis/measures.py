@@ -90,10 +90,15 @@ OF_PORTS = {
     "queue_p99_packets": "switch port with the longest mean queue: 99th percentile over time",
     "queue_max_packets": "switch port with the longest mean queue: its longest queue",
 }
+PAUSED = "paused_share"
+OF_PAUSES = {
+    PAUSED: "share of the whole run in which PFC paused a port (of several priorities the one "
+    "paused longest): mean of all ports",
+}
 COUNTERS = ("retransmissions", "timeouts", "marks", "drops")
 """Of groups alone: those of the whole run are totals."""
 
-SHARES = ("fairness", "utilisation")
+SHARES = ("fairness", "utilisation", PAUSED)
 """Measures from 0 to 1."""
 
 UNITS = {"_bit_s": "bit/s", "_bytes": "B", "_packets": "packets", "_s": "s"}
@@ -110,7 +115,7 @@ class Column:
 
 def listed() -> Iterator[tuple[str, str]]:
     """Yield names, without units, and what they stand for; totals are in the language's page."""
-    for name, text in (MEASURES | OF_PORTS).items():
+    for name, text in (MEASURES | OF_PORTS | OF_PAUSES).items():
         yield shortened(name), text
     for name in TOTALS:
         yield shortened(name), "total of the run, as in the table summary"
@@ -165,7 +170,7 @@ def columns_of(groups: Sequence[str]) -> list[str]:
     """Return the names of all measures of a scenario with these groups of flows."""
     measures = [*OF_FLOWS, *OF_TRANSFERS]
     measures += [column for name in STATISTICS for column in (name, *ends_of(name))]
-    names = [*TOTALS, *measures, *OF_PORTS]
+    names = [*TOTALS, *measures, *OF_PORTS, *OF_PAUSES]
     if len(groups) > 1:
         names += [f"{group}.{name}" for group in groups for name in (*measures, *COUNTERS)]
     return names
@@ -183,6 +188,7 @@ def measure(result: Result) -> dict[str, int | float | None]:
     seconds = float(result.totals["simulated_s"])
     row: dict[str, int | float | None] = dict(result.totals)
     row |= _of_flows(seconds, flows.all(), transfers.all()) | _of_ports(result)
+    row[PAUSED] = _paused_share(result, seconds)
     groups = list(dict.fromkeys(flows.groups))
     if len(groups) > 1:
         for group in groups:
@@ -291,6 +297,16 @@ def _of_ports(result: Result) -> dict[str, int | float | None]:
     port, utilisation, mean, longest = max(rows, key=lambda row: (row[2], row[1]))
     middle, high = _time_quantile(bins[port], 0.5), _time_quantile(bins[port], 0.99)
     return dict(zip(OF_PORTS, (utilisation, mean, middle, high, longest), strict=True))
+
+
+def _paused_share(result: Result, seconds: float) -> float | None:
+    """Return the mean paused share of all ports; None without queues for priorities."""
+    if "pauses" not in result.tables or seconds <= 0:
+        return None
+    longest: dict[str, float] = {}
+    for port, paused_s in result.pauses.select("port", "paused_s").rows():
+        longest[port] = max(paused_s, longest.get(port, 0.0))
+    return math.fsum(longest.values()) / (seconds * len(result.links))
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from incastle import terminal
 from incastle.analysis.completions import ends_of
-from incastle.analysis.measures import groups_of, unit_of
+from incastle.analysis.measures import PAUSED, groups_of, unit_of
 from incastle.analysis.seeds import over_seeds
 from incastle.commands import many_runs
 from incastle.commands.many_runs import (
@@ -74,16 +74,19 @@ SHOWN = {
     "round_p99_s": "round\n99th",
     "unfinished": "unfinished",
     "queue_mean_packets": "packets\nwaiting",
+    PAUSED: "paused\nshare",
     "timeouts": "timeouts",
     "drops": "drops",
 }
-"""Columns of the table: those that have a value in any run, of unfinished transfers one above 0."""
+"""Columns of the table: those that have a value in any run, some of them one above 0."""
+ABOVE_ZERO = ("unfinished", PAUSED)
 
 STATISTICS = ("completion_", "slowdown_", "round_")
 """Columns that are of one group of flows alone where there are several."""
 
 WHOLE_RUN = {
     "goodput_bit_s": "goodput (sum of all hosts)",
+    PAUSED: "paused share (mean of all ports)",
     "timeouts": "timeouts",
     "drops": "drops",
 }
@@ -467,7 +470,7 @@ def _is_whole(frame: pl.DataFrame) -> bool:
 
 
 def _has_values(frame: pl.DataFrame, column: str) -> bool:
-    if column == "unfinished":
+    if column in ABOVE_ZERO:
         return bool(frame[column].sum())
     ends = [one for one in (column, *ends_of(column)) if one in frame.columns]
     return any(frame[one].count() for one in ends)

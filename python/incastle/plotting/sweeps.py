@@ -55,6 +55,7 @@ MEASURES = {
     "queue_median": "median queue of each run's busiest port",
     "queue_p99": "99th percentile of the queue of each run's busiest port",
     "queue_max": "longest queue of each run's busiest port",
+    "paused_share": "share of time that PFC pauses a port",
     **{
         f"{measure}_{name}": text.format(of)
         for measure, of in (
