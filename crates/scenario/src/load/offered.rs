@@ -227,7 +227,11 @@ impl<'a> Offered<'a> {
 
     fn entry(&self, row: &Row, direction: &'static str) -> TierLoad {
         let links = self.network.layout.links.iter();
-        let directions = if row.direction == Direction::Any { 2 } else { 1 };
+        let directions = if row.direction == Direction::Any {
+            2
+        } else {
+            1
+        };
         let [application, wire] = row.means();
         TierLoad {
             tier: row.tier.word(),
