@@ -46,11 +46,11 @@ def test_without_a_loss_the_last_packet_waits_for_the_ones_before_it() -> None:
     check_sums(why)
     # Nine packets before it at the NIC; 2 links of 12 us; 51 us of path.
     assert why.path.by_kind() == {
-        "nic": 108 * US,
+        "own": 108 * US,
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }
-    assert why.headline == "108 of 183 us: waiting in the NIC"
+    assert why.headline == "108 of 183 us: behind its own packets"
     assert why.chains == ()
 
 
@@ -191,11 +191,11 @@ def test_a_paced_sender_waits_for_its_own_rate() -> None:
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }
-    assert why.headline == "1.05 of 1.13 ms: pauses of its pacing"
+    assert why.headline == "1.05 of 1.13 ms: paced at its rate"
     assert [one.number for one in why.path.flights] == [9]
-    # A rate above the link's holds nobody: the NIC does.
+    # A rate above the link's holds nobody: the packets before it do.
     assert paced(rate=2e9).path.by_kind() == {
-        "nic": 108 * US,
+        "own": 108 * US,
         "propagation": 51 * US,
         "serialisation": 24 * US,
     }

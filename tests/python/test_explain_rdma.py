@@ -102,7 +102,7 @@ def test_the_last_packet_of_a_write_waits_for_the_ones_before_it() -> None:
     why = explained(ONE)
     assert why.path.by_kind() == {
         "propagation": ns(2000),
-        "nic": (4156 + 4140) * 80,
+        "own": (4156 + 4140) * 80,
         "serialisation": 2 * 1852 * 80,
         # The switch sends the longer ones before it.
         "queue": (4156 + 4140 - 4140 - 1852) * 80,
@@ -123,7 +123,7 @@ def test_a_read_asks_first() -> None:
     # The request has 60 bytes; the first and the last response have an AETH of 4.
     assert why.path.by_kind() == {
         "propagation": ns(4000),
-        "nic": (4144 + 4140) * 80,
+        "own": (4144 + 4140) * 80,
         "serialisation": 2 * (1856 + 60) * 80,
         "queue": (4140 + 4144 - 4140 - 1856) * 80,
     }
@@ -149,7 +149,7 @@ def test_lost_packets_are_repeated_with_all_after_them() -> None:
     assert why.path.by_kind() == {
         "repetition": ns(332.48, 18 * 331.2),
         "propagation": ns(3 * 2000),
-        "nic": ns(332.48, 3 * 331.2, 297.92),
+        "own": ns(332.48, 3 * 331.2, 297.92),
         "serialisation": 2 * ns(331.2, 3.84, 177.6),
         "queue": ns(332.48, -177.6),
     }
@@ -168,7 +168,7 @@ def test_a_lost_tail_waits_for_the_acknowledgement_timeout() -> None:
         "timeout": ns(1e6),
         "propagation": ns(3 * 2000),
         "serialisation": 2 * ns(331.2, 3.84, 148.16),
-        "nic": ns(332.48),
+        "own": ns(332.48),
         "queue": ns(1.28),
     }
     [chain] = why.chains
@@ -177,6 +177,82 @@ def test_a_lost_tail_waits_for_the_acknowledgement_timeout() -> None:
         "no acknowledgement for 1 ms: the retransmission timer expired",
         "sent again as packet 3, received after 2.3 us",
     ]
+
+
+def test_packets_of_other_queue_pairs_are_a_wait_in_the_nic() -> None:
+    # By turns: each of the first two packets is followed by one of the other.
+    other = ONE.partition("\n[flows.one]")[2]
+    why = explained(f"{ONE}\n[flows.other]{other}")
+    assert why.path.by_kind()["own"] == (4156 + 4140) * 80
+    assert why.path.by_kind()["nic"] == (4156 + 4140) * 80
+
+
+@pytest.mark.parametrize(
+    ("verb", "lost"),
+    [
+        # The third packet is on the wire to the switch until 1.81 us, the second until 1.66 us.
+        ("write", cut(1.7, between=("sender:0", "switch"), us=0.1)),
+        ("send", cut(1.7, between=("sender:0", "switch"), us=0.1)),
+        # The request arrives after 2.01 us.
+        ("read", cut(3.71, between=("sender:0", "switch"), us=0.1)),
+    ],
+)
+def test_the_pending_timer_of_a_queue_pair_expires_in_a_longer_run(verb: str, lost: str) -> None:
+    keys = {"transport__ack_timeout": "1 ms", "transport__verb": verb}
+    why = explained(ONE + lost, run__duration="0.5 ms", **keys)
+    assert not why.complete
+    waits = "RTO of 1 ms pending (ack_timeout)"
+    assert why.headline.endswith(f"nothing more arrived until the run ended; {waits}")
+    assert why.pending is not None
+    whole = explained(ONE + lost, **keys)
+    assert whole.complete
+    assert [chain.timer.at for chain in whole.chains] == [why.pending.at]
+
+
+@pytest.mark.parametrize("verb", ["write", "send", "read"])
+def test_pending_timers_after_losses_of_an_incast_expire_in_a_longer_run(verb: str) -> None:
+    scenario = ic.Scenario.from_text(TREE).with_overrides(
+        {
+            "switch.pfc.pause_frames": False,
+            "transport.congestion": "rate-dctcp",
+            "transport.verb": verb,
+            "transport.ack_timeout": "1 ms",
+            "measure.events": {"flows": "all", "max_events": 1_000_000},
+        }
+    )
+    short, whole = (
+        ic.run(scenario.with_overrides({"run.duration": span})) for span in ("0.8 ms", "4 ms")
+    )
+    timers = whole.table("events").filter(pl.col("event") == "ack-timeout")
+    first = dict(timers.group_by("flow").agg(pl.col("time_s").min()).iter_rows())
+    waits = {flow: ic.explain(short, flow).pending for flow in range(5)}
+    pending = {flow: one.at for flow, one in waits.items() if one is not None}
+    assert len(pending) > 1
+    assert pending == {flow: round(first[flow] * PS_PER_S) for flow in pending}
+
+
+def test_a_queue_pair_that_failed_waits_for_no_timer() -> None:
+    scenario = ic.Scenario.from_text(ONE + cut(2.6, us=50_000))
+    limited = scenario.with_overrides(
+        {"transport.ack_timeout": "100 us", "transport.retry_limit": 2}
+    )
+    why = ic.explain(ic.run(limited))
+    assert why.pending is None
+    assert why.headline.endswith(
+        "nothing more arrived until the run ended; its queue pair had failed"
+    )
+
+
+def test_flows_without_a_timeout_may_wait_for_one(cli: Callable[..., Output]) -> None:
+    Path("one.toml").write_text(ONE + cut(2.6, us=50_000), encoding="utf-8")
+    assert cli("run", "one.toml", "--out", "one").status == 0
+    words = " ".join(cli("explain", "one", "--timeouts").err.split())
+    assert "no flow of one had a retransmission timeout before the run ended" in words
+    assert "1 unfinished flow that lost packets may wait for one" in words
+    Path("one.toml").write_text(ONE, encoding="utf-8")
+    assert cli("run", "one.toml", "--out", "whole").status == 0
+    words = " ".join(cli("explain", "whole", "--timeouts").err.split())
+    assert "may wait" not in words
 
 
 @pytest.mark.parametrize("control", CONTROLS)

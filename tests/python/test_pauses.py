@@ -116,7 +116,7 @@ def test_a_sweep_shows_the_paused_share(cli: Callable[..., Output]) -> None:
     paused, free = json.loads(printed.out)["runs"]
     outcome = ic.run(scenario())
     ports = 2 * 5  # four senders and a receiver, in both directions
-    share = outcome.pauses["paused_s"].sum() / (ports * outcome.totals["simulated_s"])
+    share = float(outcome.pauses["paused_s"].sum()) / (ports * outcome.totals["simulated_s"])
     assert paused["paused_share"] == pytest.approx(share, rel=1e-12)
     assert 0 < share < 0.4  # four of ten ports were paused for a part of the time
     assert free["paused_share"] == 0
@@ -139,6 +139,6 @@ def test_the_paused_share_of_a_port_is_that_of_its_longest_priority() -> None:
     both += 'transport = { kind = "rdma", congestion = "timely", traffic_class = 4 }\n'
     outcome = ic.run(ic.Scenario.from_text(both))
     assert set(outcome.pauses.filter(outcome.pauses["pauses"] > 0)["priority"]) == {3, 4}
-    longest = outcome.pauses.group_by("port").agg(pl.col("paused_s").max())["paused_s"].sum()
-    expected = longest / (len(outcome.links) * outcome.totals["simulated_s"])
+    longest = outcome.pauses.group_by("port").agg(pl.col("paused_s").max())["paused_s"]
+    expected = float(longest.sum()) / (len(outcome.links) * outcome.totals["simulated_s"])
     assert measures.measure(outcome)["paused_share"] == pytest.approx(expected, rel=1e-12)

@@ -85,7 +85,7 @@ def explain(
     left_out = max(0, len(flows) - MAX_FLOWS) if timeouts and not everything else 0
     flows = flows[: len(flows) - left_out]
     if not flows:
-        terminal.note(f"no flow of {loaded.name} had a retransmission timeout")
+        terminal.note(f"no flow of {loaded.name} had a retransmission timeout{_pending(loaded)}")
     again = f"{loaded.name}, again"
     try:
         with terminal.json_alone(as_json), terminal.progress_bar(again) as progress:
@@ -123,6 +123,20 @@ def _named(result: Result, names: Sequence[str]) -> list[int]:
 
     found = [api.numbered(result, name) for name in names]
     return list(dict.fromkeys(found)) or [api.slowest(result)]
+
+
+def _pending(result: Result) -> str:
+    """Describe that flows without a timeout may wait for one at the end of the run."""
+    from incastle.explanation import api  # noqa: PLC0415  only here
+
+    if not (count := api.without_end(result)):
+        return ""
+    flows = (
+        "1 unfinished flow that lost packets"
+        if count == 1
+        else (f"{count:,} unfinished flows that lost packets")
+    )
+    return f" before the run ended; {flows} may wait for one (--slowest names a pending timer)"
 
 
 def _print_json(explanations: Sequence[Explanation], *, several: bool) -> None:

@@ -113,7 +113,10 @@ class Explanation:
 
     @property
     def _waits(self) -> str:
-        return "" if self.pending is None else f"; {self.pending.short}"
+        if self.pending is not None:
+            return f"; {self.pending.short}"
+        failed = any(event.event == "failed" for event in self.record.events)
+        return "; its queue pair had failed" if failed else ""
 
     def _trips(self) -> str:
         flights = self.path.flights
@@ -294,6 +297,13 @@ def _by_time(result: Result, wanted: pl.Expr) -> pl.DataFrame:
     frame = result.transfers.filter(wanted) if counted.is_empty() else counted
     lasts = pl.col("completed_s").fill_null(result.totals["simulated_s"]) - pl.col("started_s")
     return frame.sort(lasts, descending=True, maintain_order=True)
+
+
+def without_end(result: Result) -> int:
+    """Return how many unfinished flows lost packets: they may wait for a timer that is pending."""
+    lost = _flows(result).filter(pl.col("drops") > 0)["flow"].to_list()
+    left = result.transfers.filter((pl.col("kind") != "round") & pl.col("completed_s").is_null())
+    return left.filter(pl.col("flow").is_in(lost))["flow"].n_unique()
 
 
 def timed_out(result: Result) -> list[int]:

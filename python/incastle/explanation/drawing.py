@@ -55,6 +55,7 @@ COLOURS = {
     paths.PACING: OLIVE,
     paths.REPETITION: "#d98cb3",
     paths.LIMITER: PURPLE,
+    paths.OWN: "#a6d854",
     paths.NIC: GREEN,
     paths.RESPONSE: GREY,
     paths.APPLICATION: "#dddddd",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 TIMEOUT, PROBE, REORDERING = ("timeout", "probe", "reordering")
 QUEUE, SERIALISATION, PROPAGATION, STALL = ("queue", "serialisation", "propagation", "stall")
-PACING, LIMITER, NIC = ("pacing", "limiter", "nic")
+PACING, LIMITER, OWN, NIC = ("pacing", "limiter", "own", "nic")
 PAUSED, REPETITION = ("paused", "repetition")
 RESPONSE, APPLICATION = ("response", "application")
 
@@ -36,9 +36,10 @@ PARTS = {
     SERIALISATION: "being sent on links",
     PROPAGATION: "travelling on links",
     STALL: "nothing more arrived until the run ended",
-    PACING: "pauses of its pacing",
+    PACING: "paced at its rate",
     REPETITION: "sending packets again",
     LIMITER: "held back by the NIC's rate limiter",
+    OWN: "behind its own packets",
     NIC: "waiting in the NIC",
     RESPONSE: "waiting for the receiver to respond",
     APPLICATION: "nothing to send",
@@ -134,8 +135,9 @@ def _longest_first(spans: Iterator[tuple[str, int]]) -> dict[str, int]:
 def critical_path(record: Record, begins: int, ends: int) -> Path:
     """Take the time between two instants apart; at the second, the receiver got the last byte."""
     pieces: list[Piece] = []
-    walk = (part for piece in _Walk(record, ends).pieces() for part in _parted(record, piece))
-    for piece in walk:
+    walk = _Walk(record, ends).pieces()
+    parts = (part for piece in walk for part in _parted(record, piece))
+    for piece in (own for part in parts for own in _own(record, part)):
         if piece.begins <= begins:
             if piece.ends > begins:
                 pieces.append(_clipped(piece, begins))
@@ -161,6 +163,19 @@ def _parted(record: Record, piece: Piece) -> list[Piece]:
     for begins, ends, pause in pauses:
         parts.append(replace(piece, begins=at, ends=begins))
         parts.append(replace(piece, kind=PAUSED, begins=begins, ends=ends, pause=pause))
+        at = ends
+    parts.append(replace(piece, begins=at))
+    return [part for part in reversed(parts) if part.span]
+
+
+def _own(record: Record, piece: Piece) -> list[Piece]:
+    """Take the times out of a wait at a host in which its port sent packets of the same flow."""
+    if piece.kind != NIC:
+        return [piece]
+    parts, at = [], piece.begins
+    for begins, ends in record.busy(piece.where, piece.begins, piece.ends):
+        parts.append(replace(piece, begins=at, ends=begins))
+        parts.append(replace(piece, kind=OWN, begins=begins, ends=ends))
         at = ends
     parts.append(replace(piece, begins=at))
     return [part for part in reversed(parts) if part.span]

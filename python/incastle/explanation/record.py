@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
     import polars as pl
 
     from incastle.explanation.pauses import Pauses
@@ -130,6 +132,7 @@ class Record:
         self.sendings: dict[str, list[Passage]] = {SENDER: [], RECEIVER: []}
         self.inside: dict[tuple[str, str], list[Event]] = defaultdict(list)
         self._new = {SENDER: 0, RECEIVER: 0}
+        self._busy: dict[str, list[tuple[int, int]]] = {}
         for event in self.events:
             if event.event in OF_PACKETS:
                 self._enter(event)
@@ -228,6 +231,25 @@ class Record:
                 return (packet.hops or [packet.sent])[-1].port, packet.sent.priority
         return None
 
+    def busy(self, port: str, begins: int, ends: int) -> Iterator[tuple[int, int]]:
+        """Yield the parts of an interval in which a host's port sent packets of this flow.
+
+        Gaps that a carried remainder explains are none.
+        """
+        if port not in self._busy:
+            self._busy[port] = _merged(one for one in map(_on_first_link, self._from(port)) if one)
+        spans = self._busy[port]
+        first = bisect_right(spans, begins, key=lambda one: one[1])
+        for start, end in spans[first:]:
+            if start >= ends:
+                return
+            low = begins if start - begins <= NEARLY else start
+            high = ends if ends - end <= NEARLY else end
+            yield low, high
+
+    def _from(self, port: str) -> Iterator[Packet]:
+        return (one for one in self.packets.values() if one.sent.port == port)
+
     def arrived_at(self, end: str, at: int) -> bool:
         """Return whether a packet reached an endpoint at this very instant."""
         last = self.last_arrival(end, at)
@@ -265,6 +287,29 @@ class Record:
 def _number(event: Event) -> int:
     """Return the number of an event's packet; the table gives each one."""
     return -1 if event.packet is None else event.packet
+
+
+def _on_first_link(packet: Packet) -> tuple[int, int] | None:
+    """Return when the port of its host sent a packet; None where the record does not show it."""
+    sent = packet.sent
+    if packet.is_pulled:
+        return sent.at, sent.at + sent.serialisation
+    arrived = packet.hops[0].at if packet.hops else packet.received
+    if arrived is None:
+        return None
+    end = arrived - sent.propagation
+    return end - sent.serialisation, end
+
+
+def _merged(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Return spans in order, those that follow each other at once as one."""
+    merged: list[tuple[int, int]] = []
+    for begins, ends in sorted(spans):
+        if merged and begins - merged[-1][1] <= NEARLY:
+            merged[-1] = merged[-1][0], max(ends, merged[-1][1])
+        else:
+            merged.append((begins, ends))
+    return merged
 
 
 def _last(pairs: list[Passage], at: int) -> Passage | None:
