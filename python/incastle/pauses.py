@@ -94,8 +94,19 @@ def notes_of(outcome: Result) -> list[str]:
     )
     if not int(outcome.pauses["pauses_sent"].sum()):
         return [f"{what}, because the switches send no pauses ({where})."]
-    note = f"{what}, because headroom was full ({where}): a misconfiguration. "
-    return [f'{note}switch.pfc.headroom = "auto" is enough.']
+    return [f"{what}, because headroom was full ({where}): a misconfiguration. {_remedy(outcome)}"]
+
+
+def _remedy(outcome: Result) -> str:
+    """Return the keys that keep headroom from being full."""
+    tables = tomllib.loads(outcome.scenario)
+    switches = [tables["switch"], *tables.get("switches", {}).values()]
+    if any((one.get("pfc") or {}).get("headroom", "auto") != "auto" for one in switches):
+        return 'switch.pfc.headroom = "auto" is enough.'
+    return (
+        'switch.pfc.headroom is "auto", which is enough where pauses last: look at '
+        "switch.pfc.quanta, links that lose pause frames, and a watchdog that forwards."
+    )
 
 
 def _none_paused(outcome: Result) -> list[str]:

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 
 import incastle as ic
+from incastle import pauses
 from incastle.analysis import measures
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ size = "1 MB"
 """
 
 
-def scenario(**overrides: str | bool) -> ic.Scenario:
+def scenario(**overrides: str | bool | int) -> ic.Scenario:
     keys = {key.replace("__", "."): value for key, value in overrides.items()}
     return ic.Scenario.from_text(INCAST).with_overrides(keys)
 
@@ -142,3 +143,11 @@ def test_the_paused_share_of_a_port_is_that_of_its_longest_priority() -> None:
     longest = outcome.pauses.group_by("port").agg(pl.col("paused_s").max())["paused_s"]
     expected = float(longest.sum()) / (len(outcome.links) * outcome.totals["simulated_s"])
     assert measures.measure(outcome)["paused_share"] == pytest.approx(expected, rel=1e-12)
+
+
+def test_headroom_that_was_full_has_a_remedy() -> None:
+    [small] = pauses.notes_of(ic.run(scenario(switch__pfc__headroom="2 KB")))
+    assert small.endswith('a misconfiguration. switch.pfc.headroom = "auto" is enough.')
+    short = ic.run(scenario(switch__pfc__quanta=1, switch__buffer__shared="400 KB"))
+    [expired] = pauses.notes_of(short)
+    assert 'headroom is "auto", which is enough where pauses last' in expired
