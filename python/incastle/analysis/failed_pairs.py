@@ -71,10 +71,11 @@ def remedy(outcomes: Sequence[Result], longer: str) -> str:
     left = dead = 0
     for one in outcomes:
         single = (pl.col("kind") != "round") & pl.col("fct_s").is_null()
-        flows = one.observed.filter(single)["flow"]
-        left += len(flows)
+        unfinished = one.observed.filter(single)
+        left += len(unfinished)
         if "queue_pairs" in one.tables:
-            dead += int(flows.is_in(_failed(one)["flow"].to_list()).sum())
+            failed = _failed(one)["flow"].to_list()
+            dead += int(unfinished["flow"].is_in(failed).sum())
     if not dead:
         return longer
     if dead < left:
