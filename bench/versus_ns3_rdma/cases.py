@@ -1,6 +1,6 @@
 """The cases of the comparison, as files that HPCC's simulator reads.
 
-`star`: 16 hosts send 1 MB each to one at the same instant. `fabric`: the Clos of HPCC's evaluation
+`star`: 16 hosts send 10 MB each to one at the same instant. `fabric`: the Clos of HPCC's evaluation
 (SIGCOMM 2019, section 5.1) with 320 hosts, web search at 50 % of their links. Incastle imports the
 same files.
 """
@@ -120,13 +120,14 @@ class Case:
         return config
 
 
-def star(senders: int = 16) -> Case:
-    """Give an incast of 1 MB from each sender, over one switch at 100 Gbit/s."""
+def star(size: int, senders: int = 16) -> Case:
+    """Give an incast of `size` bytes from each sender, over one switch at 100 Gbit/s."""
     switch = senders + 1
     links = [(host, switch, 100) for host in range(senders + 1)]
-    flows = [Flow(host, senders, 1_000_000, START_S) for host in range(senders)]
+    flows = [Flow(host, senders, size, START_S) for host in range(senders)]
     # Two links of 1 us each way, a data packet of 1090 B and an ACK of 60 B on each.
-    return Case("star", senders + 1, [switch], links, flows, 4_184, START_S + 0.1)
+    stop_s = START_S + 0.1 + 4 * senders * size * 8 / 100e9
+    return Case("star", senders + 1, [switch], links, flows, 4_184, stop_s)
 
 
 def fabric(duration_s: float, load: float = 0.5) -> Case:

@@ -1,6 +1,7 @@
 """Runs the same RDMA cases on Incastle and on HPCC's ns-3, one after the other, and prints both.
 
-    .venv/bin/python bench/versus_ns3_rdma/versus_rdma.py --source DIR [star|fabric] [--fabric-us T]
+    .venv/bin/python bench/versus_ns3_rdma/versus_rdma.py --source DIR [star|fabric]
+        [--star-mb N] [--fabric-us T]
 
 DIR is the folder `simulation` of kwzhao/High-Precision-Congestion-Control, branch m3. Nothing is
 asserted; README.md in this folder describes the method.
@@ -49,13 +50,16 @@ def main() -> None:
     parser.add_argument("case", nargs="?", choices=["star", "fabric"], help="both if left out")
     parser.add_argument("--source", type=Path, help="the simulator's folder `simulation`")
     parser.add_argument(
+        "--star-mb", type=float, default=10.0, help="of each sender in the star, in MB; 10"
+    )
+    parser.add_argument(
         "--fabric-us", type=float, default=200.0, help="arrivals in the fabric, in us; 200"
     )
     options = parser.parse_args()
     program = _program(options.source)
     chosen: list[Case] = []
     if options.case != "fabric":
-        chosen.append(cases.star())
+        chosen.append(cases.star(round(options.star_mb * 1e6)))
     if options.case != "star":
         chosen.append(cases.fabric(options.fabric_us * 1e-6))
     print(f"{platform.machine()}, {os.cpu_count()} processors, {platform.system()}")

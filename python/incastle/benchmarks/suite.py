@@ -37,7 +37,7 @@ class Benchmark:
     Attributes:
         name: of its row and of its scenario.
         words: what it is.
-        preset: of TCP's defaults; none without TCP.
+        preset: of the defaults of TCP or of the control of queue pairs; none without them.
         goal: packet-hops per second that it is to reach, where there is one.
         senders: of the star at 10 Gbit/s that other simulators run as well; 0 where none does.
         published: figures that were not measured in the same run.
@@ -93,6 +93,9 @@ SUITE = (
     Benchmark("fat-tree-8192", "8192 hosts, a permutation, 10 Gbit/s", goal=8e6),
     Benchmark("dcudp-20", "20 flows of constant rate, DCUDP, 10 Gbit/s", preset=""),
     Benchmark("dcudp-20-congested", "20 long flows, DCUDP, 10 Gbit/s", preset=""),
+    Benchmark("rdma-star-20", "20 long queue pairs, DCQCN, 100 Gbit/s", preset="dcqcn-mellanox"),
+    Benchmark("rdma-fabric", "320 hosts, HPCC, 100 Gbit/s", preset="hpcc-sigcomm19", goal=8e6),
+    Benchmark("rdma-fabric-pfc", "320 hosts, HPCC, PFC, 100 Gbit/s", preset="hpcc-sigcomm19", goal=5e6),
 )
 BY_NAME = {one.name: one for one in SUITE}
 SHORT = ("star-20", "star-2", "dcudp-20", "dcudp-20-congested")
