@@ -95,7 +95,9 @@ SUITE = (
     Benchmark("dcudp-20-congested", "20 long flows, DCUDP, 10 Gbit/s", preset=""),
     Benchmark("rdma-star-20", "20 long queue pairs, DCQCN, 100 Gbit/s", preset="dcqcn-mellanox"),
     Benchmark("rdma-fabric", "320 hosts, HPCC, 100 Gbit/s", preset="hpcc-sigcomm19", goal=8e6),
-    Benchmark("rdma-fabric-pfc", "320 hosts, HPCC, PFC, 100 Gbit/s", preset="hpcc-sigcomm19", goal=5e6),
+    Benchmark(
+        "rdma-fabric-pfc", "320 hosts, HPCC, PFC, 100 Gbit/s", preset="hpcc-sigcomm19", goal=5e6
+    ),
 )
 BY_NAME = {one.name: one for one in SUITE}
 SHORT = ("star-20", "star-2", "dcudp-20", "dcudp-20-congested")
