@@ -323,9 +323,10 @@ impl Rack {
             let expired = record.sent_at.saturating_add(wait) <= now;
             Some(Some(record.order) == head || expired)
         });
+        let first = flight.first();
         assert!(
-            flight.first().is_none_or(|first| first.fate == Fate::Lost),
-            "the first segment has timed out"
+            first.is_none_or(|first| first.fate == Fate::Lost),
+            "the first segment has timed out: {first:?}"
         );
     }
 }
