@@ -60,7 +60,7 @@ window = { flows = "all", every = "100 us" }
 /// The rates of the second trunk: in one lot max-min shares are equal, in the other they are not.
 const SECOND: [f64; 2] = [10.0, 20.0];
 
-/// The lot at rest, from a warm-up of so many milliseconds on.
+/// The lot in its steady state, after a warm-up in milliseconds.
 struct Rest {
     output: Output,
     from_s: f64,
@@ -162,8 +162,8 @@ fn dcqcn_adds_up_the_marks_of_both_queues() {
 }
 
 /// Zhu et al. (2016), algorithm 2: without a gradient a round trip leaves the rate unchanged where
-/// R (rtt - t_low) = R_AI t_low / beta. The long flow's round-trip time is the sum of the others', but for what both
-/// of these have: two links there and back, with a packet of 1068 B and an ACK of 48 B on two links of 40 Gbit/s.
+/// R (rtt - t_low) = R_AI t_low / beta. The long flow's round-trip time is the sum of the others', less the part that
+/// they share: two links in both directions, with a packet of 1068 B and an ACK of 48 B on two links of 40 Gbit/s.
 #[test]
 fn patched_timely_subtracts_its_threshold_from_each_round_trip() {
     let sets = [
