@@ -25,6 +25,8 @@ struct Finding {
     key: String,
     message: String,
     help: Option<String>,
+    /// Whether the value has a form that its key does not have: several values, perhaps, or other quotes.
+    is_form: bool,
 }
 
 /// A finding to which help can be added, unless it is a duplicate.
@@ -41,6 +43,15 @@ impl Reported<'_> {
         if let Some(finding) = self.0 {
             finding.help = help;
         }
+    }
+
+    /// Says whether the form of the value is wrong, rather than its key or its meaning.
+    #[must_use]
+    pub fn form(mut self, is_form: bool) -> Self {
+        if let Some(finding) = &mut self.0 {
+            finding.is_form = is_form;
+        }
+        self
     }
 }
 
@@ -135,6 +146,13 @@ impl<'a> Context<'a> {
         self.findings.len()
     }
 
+    /// Notes that the findings after the first `known` are about the form of a value.
+    pub fn are_forms(&mut self, known: usize) {
+        for finding in &mut self.findings[known..] {
+            finding.is_form = true;
+        }
+    }
+
     /// Removes the warnings after the first `known` findings: where a value is wrong, its default may cause them.
     pub fn drop_warnings(&mut self, known: usize) {
         let later = self.findings.split_off(known);
@@ -148,6 +166,7 @@ impl<'a> Context<'a> {
         let errors = other.findings.into_iter();
         for one in errors.filter(|finding| finding.severity == Severity::Error) {
             self.error(one.place, &one.key, one.message)
+                .form(one.is_form)
                 .help_if(one.help);
         }
     }
@@ -177,6 +196,7 @@ impl<'a> Context<'a> {
             key: key.to_owned(),
             message,
             help: None,
+            is_form: false,
         });
         Reported(self.findings.last_mut())
     }
@@ -189,7 +209,7 @@ impl<'a> Context<'a> {
             .map(|finding| {
                 let (file, line, column) = origin.locate(finding.place);
                 let help = match finding.place {
-                    Place::Override(index) if finding.severity == Severity::Error => {
+                    Place::Override(index) if finding.is_form => {
                         overrides::hint(&origin.overrides[index].1).or(finding.help)
                     }
                     _ => finding.help,

@@ -69,17 +69,30 @@ pub fn hint(value: &str) -> Option<String> {
             "`incastle sweep` takes several values, each in turn, as {range}"
         ));
     }
-    let is_list = value.contains(',') && !value.contains(['"', '\'', '{', '(']);
-    is_list.then(|| {
-        let items = value.trim().trim_matches(['[', ']']).split(',');
-        let items: Vec<&str> = items.map(str::trim).collect();
+    let is_several = value.contains(',') && !value.contains(['"', '\'', '{', '(']);
+    is_several.then(|| several(value))
+}
+
+/// The remedy for values with commas between them; for a list there is no other form of a list.
+fn several(value: &str) -> String {
+    let items = value.trim().trim_matches(['[', ']']).split(',');
+    let items: Vec<&str> = items.map(str::trim).collect();
+    let sweep = format!(
+        "`incastle sweep` takes several values, each in turn, as {}",
+        items.join(",")
+    );
+    let read = parse_value(value, Place::Override(0));
+    if matches!(read.content, Content::List(_)) {
+        return sweep;
+    }
+    let are_numbers = items.iter().all(|item| item.parse::<f64>().is_ok());
+    let members = if are_numbers {
+        items.join(", ")
+    } else {
         let texts: Vec<String> = items.iter().map(|item| quoted(item)).collect();
-        format!(
-            "`incastle sweep` takes several values, each in turn, as {}; one list is written [{}]",
-            items.join(","),
-            texts.join(", ")
-        )
-    })
+        texts.join(", ")
+    };
+    format!("{sweep}; one list is written [{members}]")
 }
 
 /// As sweeps have it: several numbers as shells and other programs write them, `1-10`, `2:10:2`, `2..10/2`, `0.1 0.2`.

@@ -91,7 +91,8 @@ impl<'a> Reader<'a> {
         name: &'static str,
     ) -> Option<T> {
         let entry = self.take(cx, name)?;
-        T::read(&entry.node, &join(&self.path, name), cx)
+        let key = join(&self.path, name);
+        read_form(&entry.node, cx, |cx| T::read(&entry.node, &key, cx))
     }
 
     /// The value of a key, if it is given, valid and within its range.
@@ -102,7 +103,10 @@ impl<'a> Reader<'a> {
         range: &Range<T>,
     ) -> Option<T> {
         let entry = self.take(cx, name)?;
-        read_within(&entry.node, &join(&self.path, name), range, cx)
+        let key = join(&self.path, name);
+        read_form(&entry.node, cx, |cx| {
+            read_within(&entry.node, &key, range, cx)
+        })
     }
 
     /// Notes a required key that is not given; it is reported unless another key was meant to be it.
@@ -200,7 +204,12 @@ impl<'a> Reader<'a> {
         default: Option<&'static str>,
     ) -> Option<&'static str> {
         let word = match self.take(cx, name) {
-            Some(entry) => read_word(&entry.node, &join(&self.path, name), known, cx),
+            Some(entry) => {
+                let key = join(&self.path, name);
+                read_form(&entry.node, cx, |cx| {
+                    read_word(&entry.node, &key, known, cx)
+                })
+            }
             None if default.is_some() => default,
             None => {
                 let help = format!("{name} is one of {}", choices(known.words));
@@ -423,6 +432,20 @@ impl Known {
         let owners: Vec<&str> = of_key.filter_map(|(_, owner)| owner.as_deref()).collect();
         owners.join(" or ")
     }
+}
+
+/// Reads a value. The errors of one that is no list are about its form; those of a list may be about one of its members.
+fn read_form<T>(
+    node: &Node,
+    cx: &mut Context<'_>,
+    read: impl FnOnce(&mut Context<'_>) -> Option<T>,
+) -> Option<T> {
+    let known = cx.count();
+    let value = read(cx);
+    if value.is_none() && !matches!(node.content, Content::List(_)) {
+        cx.are_forms(known);
+    }
+    value
 }
 
 /// The keys of a table, or an error for anything else.

@@ -43,6 +43,7 @@ pub(crate) fn wrong(node: &Node, key: &str, expected: &str, cx: &mut Context<'_>
             node.content
         ),
     )
+    .form(matches!(node.content, Content::List(_)))
     .help_if(
         quotes_missing(node)
             .or_else(|| number_meant(node, key, expected))

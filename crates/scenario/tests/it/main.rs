@@ -5,6 +5,7 @@ mod broken;
 mod common;
 mod diagnostics;
 mod fuzz;
+mod hints;
 mod language;
 mod load;
 mod presets;
