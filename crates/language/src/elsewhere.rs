@@ -1,6 +1,11 @@
 //! Algorithms by their usual names that are no values of `congestion`: other transports, algorithms of
 //! switches and NICs, and combinations of several keys. If `congestion` has such a name, the message names the
-//! right keys. Their descriptions are those of the language (`manual::catalog`).
+//! right keys. Their descriptions are those of the language (`manual::catalog`). A preset of another control is answered with
+//! this control.
+
+use crate::grammar::declare::Words as _;
+use crate::preset::Preset;
+use crate::rdma::{DcqcnPreset, HpccPreset, TimelyPreset};
 
 /// An algorithm, and the keys that choose it.
 pub(crate) struct Elsewhere {
@@ -74,4 +79,30 @@ pub(crate) fn instead(word: &str) -> Option<String> {
     let mut all = together.chain(&TRANSPORTS).chain(&RDMA).chain(&VARIANTS);
     let named = all.find(|one| one.name.eq_ignore_ascii_case(word));
     named.map(|one| one.keys.to_owned())
+}
+
+/// The sets of defaults, each with the keys that choose its control: (name, meaning).
+pub(crate) fn presets() -> [(&'static str, Vec<(&'static str, String)>); 4] {
+    [
+        ("kind = \"tcp\"", Preset::entries()),
+        (
+            "kind = \"rdma\", congestion = \"dcqcn\"",
+            DcqcnPreset::entries(),
+        ),
+        (
+            "kind = \"rdma\", congestion = \"timely\"",
+            TimelyPreset::entries(),
+        ),
+        (
+            "kind = \"rdma\", congestion = \"hpcc\"",
+            HpccPreset::entries(),
+        ),
+    ]
+}
+
+/// The keys that choose the control of a preset.
+pub(crate) fn choice_of_preset(word: &str) -> Option<&'static str> {
+    let has = |names: &[(&str, String)]| names.iter().any(|(name, _)| *name == word);
+    let found = presets().into_iter().find(|(_, names)| has(names));
+    found.map(|(choice, _)| choice)
 }

@@ -7,12 +7,13 @@ use incastle_congestion::{NewRenoConfig, SlowStart};
 use incastle_transport::tcp;
 use incastle_units::{Bytes, Span};
 
+use crate::elsewhere::choice_of_preset;
 use crate::grammar::declare::words;
 use crate::tcp::{AbcLimit, Congestion};
 
 words! {
     /// Defaults of the keys below.
-    pub enum Preset {
+    pub enum Preset, choice choice_of_preset {
         /// Linux 6.18: `rack-tlp` with `prr` and `f_rto`; HyStart for CUBIC; `min_rto` 200 ms, `max_rto` 120 s.
         "linux" => Linux,
         /// The RFCs: `rack-tlp` with `prr` and `f_rto`; HyStart++; `min_rto` 1 s, ACKs delayed by up to 500 ms.

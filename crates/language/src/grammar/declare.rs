@@ -317,11 +317,12 @@ pub(crate) trait Words {
     fn entries() -> Vec<(&'static str, String)>;
 }
 
-/// Declares a key with a fixed set of words: of an enumeration that it makes, or `for` one of another crate.
+/// Declares a key with a fixed set of words: of an enumeration that it makes, or `for` one of another crate. Where other
+/// choices have other words, `choice` finds the one to which a word belongs.
 macro_rules! words {
     (
         $(#[doc = $about:literal])*
-        pub enum $name:ident {
+        pub enum $name:ident $(, choice $choice:path)? {
             $( $(#[doc = $doc:literal])* $word:literal => $variant:ident, )*
         }
     ) => {
@@ -332,11 +333,11 @@ macro_rules! words {
         }
 
         $crate::grammar::declare::words! {
-            for $name { $( $(#[doc = $doc])* $word => $variant, )* }
+            for $name $(, choice $choice)? { $( $(#[doc = $doc])* $word => $variant, )* }
         }
     };
     (
-        for $name:path {
+        for $name:path $(, choice $choice:path)? {
             $( $(#[doc = $doc:literal])* $word:literal => $variant:ident, )*
         }
     ) => {
@@ -352,7 +353,11 @@ macro_rules! words {
                 key: &str,
                 cx: &mut $crate::text::context::Context<'_>,
             ) -> Option<Self> {
-                match $crate::grammar::value::read_word(node, key, $crate::grammar::value::Vocabulary::of(&[$($word),*]), cx)? {
+                let known = $crate::grammar::value::Vocabulary {
+                    $( choice_of: $choice, )?
+                    ..$crate::grammar::value::Vocabulary::of(&[$($word),*])
+                };
+                match $crate::grammar::value::read_word(node, key, known, cx)? {
                     $( $word => Some(Self::$variant), )*
                     _ => unreachable!("one of the words"),
                 }

@@ -147,6 +147,8 @@ pub(crate) struct Vocabulary<'a> {
     pub(crate) elsewhere: fn(&str) -> Option<String>,
     /// The valid values other than these words.
     pub(crate) besides: Option<&'static str>,
+    /// The choice to which a word of this key belongs, where other choices have other words.
+    pub(crate) choice_of: fn(&str) -> Option<&'static str>,
 }
 
 impl<'a> Vocabulary<'a> {
@@ -156,6 +158,15 @@ impl<'a> Vocabulary<'a> {
             words,
             elsewhere: |_| None,
             besides: None,
+            choice_of: |_| None,
+        }
+    }
+
+    /// The title of the valid values, with the choice to which they belong.
+    fn title(&self) -> String {
+        match self.words.first().and_then(|word| (self.choice_of)(word)) {
+            Some(choice) => format!("valid with {choice}"),
+            None => "valid".to_owned(),
         }
     }
 
@@ -209,8 +220,13 @@ fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, Strin
         );
         return (message, format!("valid: {valid}; {NOT_MODELLED}"));
     }
+    let title = known.title();
+    if let Some(choice) = (known.choice_of)(text) {
+        let message = format!("{} is a {name} of {choice}", quoted(text));
+        return (message, format!("{title}: {valid}"));
+    }
     let near = near(text, known.words);
-    (unknown, format!("{near}valid: {valid}"))
+    (unknown, format!("{near}{title}: {valid}"))
 }
 
 pub(crate) fn words_shape(words: &[&str]) -> Shape {

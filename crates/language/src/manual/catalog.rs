@@ -2,15 +2,16 @@
 
 use incastle_queueing::QcnSampling;
 
-use crate::elsewhere::{Elsewhere, RDMA, TOGETHER, TRANSPORTS, VARIANTS};
+use crate::elsewhere::{
+    Elsewhere, RDMA, TOGETHER, TRANSPORTS, VARIANTS, presets as sets_of_defaults,
+};
 use crate::flows::Group;
 use crate::grammar::declare::Words;
 use crate::grammar::describe::{Choice, Description, Member};
 use crate::grammar::reader::Table;
 use crate::network::Network;
-use crate::preset::Preset;
 use crate::qcn::Variant;
-use crate::rdma::{Control, DcqcnPreset, HpccPreset, TimelyPreset};
+use crate::rdma::Control;
 use crate::sizes::named;
 use crate::switch::Switch;
 use crate::tcp::Tcp;
@@ -86,14 +87,9 @@ fn set_elsewhere() -> Vec<CatalogEntry> {
 
 /// The sets of defaults of TCP and of RDMA's controls.
 fn presets() -> Vec<CatalogEntry> {
-    let sets = [
-        Preset::entries(),
-        DcqcnPreset::entries(),
-        TimelyPreset::entries(),
-        HpccPreset::entries(),
-    ];
+    let sets = sets_of_defaults();
     sets.into_iter()
-        .flatten()
+        .flat_map(|(_, names)| names)
         .map(|(name, about)| CatalogEntry {
             name,
             description: format!(

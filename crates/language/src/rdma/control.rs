@@ -11,6 +11,7 @@ use incastle_congestion::{
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::custom::Custom;
+use crate::elsewhere::choice_of_preset;
 use crate::grammar::declare::{choice, table, word_or, words};
 use crate::grammar::range::{above, at_least, between, fraction, within_a_day};
 use crate::proportional::Proportional;
@@ -38,7 +39,7 @@ choice! {
 
 words! {
     /// The defaults of DCQCN's keys.
-    pub enum DcqcnPreset {
+    pub enum DcqcnPreset, choice choice_of_preset {
         /// DCQCN's paper: each notification cuts; timer 55 us, byte counter 10 MB, F = 5, R_AI 40 Mbit/s (SIGCOMM 2015, figure 14).
         "dcqcn-sigcomm15" => Sigcomm15,
         /// The simulator of its first author: timer 60 us, byte counter 300 MB (bobzhuyb/ns3-rdma, mix/config.txt).
@@ -54,7 +55,7 @@ words! {
 
 words! {
     /// The defaults of TIMELY's keys.
-    pub enum TimelyPreset {
+    pub enum TimelyPreset, choice choice_of_preset {
         /// TIMELY's paper, for 10 Gbit/s: T_low 50 us, T_high 500 us, delta 10 Mbit/s (SIGCOMM 2015).
         "timely-sigcomm15" => Sigcomm15,
         /// HPCC's simulator: R_AI 10 Mbit/s per 10 Gbit/s, least rate 1 Gbit/s (HPCC-ns3, run.py).
@@ -66,7 +67,7 @@ words! {
 
 words! {
     /// The defaults of HPCC's keys.
-    pub enum HpccPreset {
+    pub enum HpccPreset, choice choice_of_preset {
         /// HPCC's paper: eta 95 %, maxStage 5, W_AI 80 bytes (SIGCOMM 2019, section 5.1).
         "hpcc-sigcomm19" => Sigcomm19,
         /// Its simulator: maxStage 0, R_AI 10 Mbit/s per 25 Gbit/s, packed telemetry (HPCC-ns3, run.py).
