@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -88,4 +89,39 @@ def test_a_queue_pair_that_still_retries_has_not_failed(
     words = printed(cli, ONE, *SHORT, *seeds)
     count = 2 if seeds else 1
     assert f"{count} of {count} queue pairs failed" in words
+    assert LONGER not in words
+
+
+def swept(cli: Callable[..., Output], text: str, limits: str) -> str:
+    Path("one.toml").write_text(text, encoding="utf-8")
+    sets = ("--set", "transport.ack_timeout=1 ms", "--set", f"transport.retry_limit={limits}")
+    output = cli("sweep", "one.toml", "--out", "swept", *sets)
+    assert output.status == 0
+    return " ".join((output.out + output.err).split())
+
+
+def test_a_sweep_has_failed_queue_pairs_and_no_false_remedy(cli: Callable[..., Output]) -> None:
+    words = swept(cli, ONE + LOST, "1,2")
+    assert "2 transfers and rounds were unfinished" in words
+    assert "They never complete, because their queue pairs failed. `incastle run`" in words
+    assert LONGER not in words
+    rows = json.loads(cli("sweep", "swept", "--json").out)["runs"]
+    assert [(row["failed_queue_pairs"], row["failed_unfinished"]) for row in rows] == [(1, 1)] * 2
+
+
+def test_a_sweep_advises_a_longer_run_for_the_others(cli: Callable[..., Output]) -> None:
+    words = swept(cli, ONE + LOST + SLOW, "2")
+    assert "1 of 2 flows never complete: their queue pairs failed. To complete the others" in words
+    assert LONGER in words
+
+
+def test_a_search_has_no_false_remedy(cli: Callable[..., Output]) -> None:
+    Path("one.toml").write_text(ONE + cut(0.5, us=3_000), encoding="utf-8")
+    search = ("find", "one.toml", "--smallest", "transport.retry_limit=1..7", "--seeds", "1")
+    timer = ("--set", "transport.ack_timeout=1 ms")
+    output = cli(*search, *timer, "--where", "completion_p99 < 1 s", "--out", "found")
+    assert output.status == 0
+    words = " ".join(output.err.split())
+    assert "undecided at 1" in words
+    assert "They never complete, because their queue pairs failed" in words
     assert LONGER not in words

@@ -66,22 +66,37 @@ def remedy(outcomes: Sequence[Result], longer: str) -> str:
         longer: the remedy for those that go on.
 
     """
-    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+    singles = [one.observed.filter(one.observed["kind"] != "round") for one in outcomes]
+    left = sum(frame["fct_s"].null_count() for frame in singles)
+    dead = sum(counts(one)[1] for one in outcomes if "queue_pairs" in one.tables)
+    return advice(dead, left, longer)
 
-    left = dead = 0
-    for one in outcomes:
-        single = (pl.col("kind") != "round") & pl.col("fct_s").is_null()
-        unfinished = one.observed.filter(single)
-        left += len(unfinished)
-        if "queue_pairs" in one.tables:
-            failed = _failed(one)["flow"].to_list()
-            dead += int(unfinished["flow"].is_in(failed).sum())
+
+def advice(dead: int, left: int, longer: str) -> str:
+    """Return the remedy for unfinished transfers.
+
+    Args:
+        dead: those of failed queue pairs.
+        left: all of them.
+        longer: the remedy for those that go on.
+
+    """
     if not dead:
         return longer
     if dead < left:
         others = longer.replace("complete them", "complete the others", 1)
         return f"{dead:,} of {left:,} flows never complete: their queue pairs failed. {others}"
     return "They never complete, because their queue pairs failed"
+
+
+def counts(outcome: Result) -> tuple[int, int]:
+    """Count the queue pairs that failed, and the unfinished transfers of these."""
+    failed = _failed(outcome)["flow"].to_list()
+    if not failed:
+        return 0, 0
+    single = outcome.observed.filter(outcome.observed["kind"] != "round")
+    unfinished = single.filter(single["fct_s"].is_null())
+    return len(failed), int(unfinished["flow"].is_in(failed).sum())
 
 
 def _failed(outcome: Result) -> pl.DataFrame:

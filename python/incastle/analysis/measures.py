@@ -18,7 +18,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.analysis import queues
+from incastle.analysis import failed_pairs, queues
 from incastle.analysis.completions import ends_of, quantile
 from incastle.errors import IncastleError
 
@@ -95,6 +95,12 @@ OF_PAUSES = {
     PAUSED: "share of the whole run in which PFC paused a port (of several priorities the one "
     "paused longest): mean of all ports",
 }
+FAILED, FAILED_UNFINISHED = "failed_queue_pairs", "failed_unfinished"
+OF_QUEUE_PAIRS = {
+    FAILED: "queue pairs of RDMA that failed: their retry limit was exceeded",
+    FAILED_UNFINISHED: "unfinished finite flows and single responses of failed queue pairs, which "
+    "never complete",
+}
 COUNTERS = ("retransmissions", "timeouts", "marks", "drops")
 """Of groups alone: those of the whole run are totals."""
 
@@ -115,7 +121,7 @@ class Column:
 
 def listed() -> Iterator[tuple[str, str]]:
     """Yield names, without units, and what they stand for; totals are in the language's page."""
-    for name, text in (MEASURES | OF_PORTS | OF_PAUSES).items():
+    for name, text in (MEASURES | OF_PORTS | OF_PAUSES | OF_QUEUE_PAIRS).items():
         yield shortened(name), text
     for name in TOTALS:
         yield shortened(name), "total of the run, as in the table summary"
@@ -170,7 +176,7 @@ def columns_of(groups: Sequence[str]) -> list[str]:
     """Return the names of all measures of a scenario with these groups of flows."""
     measures = [*OF_FLOWS, *OF_TRANSFERS]
     measures += [column for name in STATISTICS for column in (name, *ends_of(name))]
-    names = [*TOTALS, *measures, *OF_PORTS, *OF_PAUSES]
+    names = [*TOTALS, *measures, *OF_PORTS, *OF_PAUSES, *OF_QUEUE_PAIRS]
     if len(groups) > 1:
         names += [f"{group}.{name}" for group in groups for name in (*measures, *COUNTERS)]
     return names
@@ -189,6 +195,8 @@ def measure(result: Result) -> dict[str, int | float | None]:
     row: dict[str, int | float | None] = dict(result.totals)
     row |= _of_flows(seconds, flows.all(), transfers.all()) | _of_ports(result)
     row[PAUSED] = _paused_share(result, seconds)
+    pairs = failed_pairs.counts(result) if "queue_pairs" in result.tables else (None, None)
+    row |= dict(zip(OF_QUEUE_PAIRS, pairs, strict=True))
     groups = list(dict.fromkeys(flows.groups))
     if len(groups) > 1:
         for group in groups:

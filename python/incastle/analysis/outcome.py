@@ -9,7 +9,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.analysis.measures import measure
+from incastle.analysis.measures import OF_QUEUE_PAIRS, measure
 from incastle.errors import InternalError
 from incastle.scenario import as_words
 from incastle.storage.parts import SUMMARY
@@ -117,4 +117,4 @@ def _type(name: str, result: Result) -> Any:  # noqa: ANN401  a type of polars
         return result.summary.schema[name]
     last = name.rpartition(".")[2]
     whole = {"completed", "rounds", "retransmissions", "timeouts", "marks", "drops"}
-    return pl.UInt64 if last in whole else pl.Float64
+    return pl.UInt64 if last in whole or name in OF_QUEUE_PAIRS else pl.Float64

@@ -11,7 +11,8 @@ from rich.markup import escape
 
 from incastle import terminal
 from incastle.analysis.completions import how_to_complete
-from incastle.analysis.measures import unit_of
+from incastle.analysis.failed_pairs import advice
+from incastle.analysis.measures import FAILED_UNFINISHED, unit_of
 from incastle.commands.options import MAX_SEED, RESULTS, count_option, option, seed_option, setting
 from incastle.errors import ClusterError, IncastleError, InternalError, RunError
 from incastle.interrupts import INTERRUPTED
@@ -208,7 +209,12 @@ def remedy(frame: pl.DataFrame) -> str:
     """Return how the unfinished transfers of runs can be completed."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    return how_to_complete(*frame.select(pl.col("measured_to_s", "simulated_s").min()).row(0))
+    longer = how_to_complete(*frame.select(pl.col("measured_to_s", "simulated_s").min()).row(0))
+    if FAILED_UNFINISHED not in frame.columns:  # a sweep of an earlier version
+        return longer
+    dead = int(frame[FAILED_UNFINISHED].sum())
+    found = advice(dead, int(frame["unfinished"].sum()), longer)
+    return f"{found}. `incastle run` of such a run has the cause" if dead else found
 
 
 def number(value: float) -> str:

@@ -15,7 +15,7 @@ from rich.markup import escape
 
 from incastle import terminal
 from incastle.analysis.completions import ends_of
-from incastle.analysis.measures import PAUSED, groups_of, unit_of
+from incastle.analysis.measures import FAILED, PAUSED, groups_of, unit_of
 from incastle.analysis.seeds import over_seeds
 from incastle.commands import many_runs
 from incastle.commands.many_runs import (
@@ -75,11 +75,12 @@ SHOWN = {
     "unfinished": "unfinished",
     "queue_mean_packets": "packets\nwaiting",
     PAUSED: "paused\nshare",
+    FAILED: "failed\nqueue pairs",
     "timeouts": "timeouts",
     "drops": "drops",
 }
 """Columns of the table: those that have a value in any run, some of them one above 0."""
-ABOVE_ZERO = ("unfinished", PAUSED)
+ABOVE_ZERO = ("unfinished", PAUSED, FAILED)
 
 STATISTICS = ("completion_", "slowdown_", "round_")
 """Columns that are of one group of flows alone where there are several."""
@@ -87,6 +88,7 @@ STATISTICS = ("completion_", "slowdown_", "round_")
 WHOLE_RUN = {
     "goodput_bit_s": "goodput (sum of all hosts)",
     PAUSED: "paused share (mean of all ports)",
+    FAILED: "failed queue pairs",
     "timeouts": "timeouts",
     "drops": "drops",
 }

@@ -56,6 +56,8 @@ MEASURES = {
     "queue_p99": "99th percentile of the queue of each run's busiest port",
     "queue_max": "longest queue of each run's busiest port",
     "paused_share": "share of time that PFC pauses a port",
+    "failed_queue_pairs": "failed queue pairs",
+    "failed_unfinished": "unfinished transfers of failed queue pairs",
     **{
         f"{measure}_{name}": text.format(of)
         for measure, of in (
