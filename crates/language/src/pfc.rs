@@ -17,19 +17,26 @@ use crate::selection::Selection;
 /// The greatest alpha.
 const MAX_ALPHA: f64 = 1e6;
 
+/// The defaults of keys that other keys replace.
+pub const ALPHA: f64 = 0.125;
+/// Of `resume_offset`.
+pub const RESUME_OFFSET: Bytes = Bytes::new(3 << 10);
+/// Of `quanta`, the greatest value.
+pub const QUANTA: u32 = 65_535;
+
 table! {
     /// `[switch.pfc]`
     pub struct Pfc {
         /// The lossless priorities: those that PFC protects from drops.
         value priorities: Vec<u32> = vec![3];
         /// Dynamic threshold: an ingress port pauses its peer from this multiple of the free shared memory on.
-        value alpha: f64 = 0.125, in above_to(0.0, MAX_ALPHA), from "HPCC-ns3, switch-mmu.cc: shift 3";
+        value alpha: f64 = ALPHA, in above_to(0.0, MAX_ALPHA), from "HPCC-ns3, switch-mmu.cc: shift 3";
         /// Static threshold instead of `alpha`: it pauses from these bytes on. With `xon`.
         option xoff: Bytes, in above(Bytes::ZERO);
         /// With `xoff`: it resumes when no more than this is stored.
         option xon: Bytes;
         /// With `alpha`: it resumes this far below the threshold.
-        value resume_offset: Bytes = Bytes::new(3 << 10), from "HPCC-ns3, switch-mmu.cc";
+        value resume_offset: Bytes = RESUME_OFFSET, from "HPCC-ns3, switch-mmu.cc";
         /// Memory that each lossless priority of each ingress port has for itself.
         value reserve: Bytes = Bytes::new(4 << 10), from "HPCC-ns3, switch-mmu.cc";
         /// Memory of an ingress port for what arrives after its pause was sent. `"auto"` is the need of rate, cable, PHY, largest packet and response time.
@@ -39,7 +46,7 @@ table! {
         /// Whether the switch sends pause frames. Without them it admits by the same thresholds, and drops.
         value pause_frames: bool = true;
         /// The time of a pause frame in quanta of 512 bit times; the switch refreshes a pause at half of it.
-        value quanta: u32 = 65_535, in between(1, 65_535), from "IEEE 802.1Qbb; the greatest value";
+        value quanta: u32 = QUANTA, in between(1, QUANTA), from "IEEE 802.1Qbb; the greatest value";
         /// The PFC watchdog: the end of pauses that last too long.
         maybe watchdog: PfcWatchdog;
     }

@@ -14,6 +14,7 @@ mod mtu;
 mod names;
 mod pause_storms;
 mod pfc;
+mod pfc_effects;
 mod plausible;
 mod qcn;
 mod rdma;

@@ -7,6 +7,7 @@ use incastle_units::{Bytes, Rate};
 
 use crate::check::group_transport::written;
 use crate::check::lockstep::{group_of, switch_at};
+use crate::check::pfc_effects;
 use crate::check::plausible::rounded;
 use crate::language::pfc::{Headroom, Marking, Pfc, Priorities, Scheduler};
 use crate::language::root::{Compat, Root};
@@ -28,6 +29,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         let known = cx.count();
         check_keys(&path, switch, root, cx);
         is_wrong |= cx.count() > known;
+        pfc_effects::warn(&path, switch, cx);
     }
     check_watchdogs(root, layout, cx);
     if is_wrong {
