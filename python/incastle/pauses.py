@@ -89,7 +89,7 @@ def notes_of(outcome: Result) -> list[str]:
     worst = rows.sort("headroom_drops", descending=True).row(0, named=True)
     what = f"{dropped:,} packets of lossless priorities were dropped"
     where = (
-        f"{worst['headroom_drops']:,} of them came in at {worst['port']}, "
+        f"{worst['headroom_drops']:,} of them at the headroom of {worst['port']}, "
         f"priority {worst['priority']}"
     )
     if not int(outcome.pauses["pauses_sent"].sum()):

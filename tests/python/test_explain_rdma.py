@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,7 +12,10 @@ import polars as pl
 import pytest
 
 import incastle as ic
+from incastle.explanation.pauses import Pause
 from incastle.explanation.record import PS_PER_S
+from incastle.explanation.waits import PauseWait
+from incastle.pauses import notes_of
 from ten_packets import check_sums, cut
 
 if TYPE_CHECKING:
@@ -297,6 +301,31 @@ def test_parts_add_up_in_the_order_of_hpccs_simulator(control: str) -> None:
     why = explained(TREE, "victim:0", **keys)
     assert why.complete
     assert "application" not in why.path.by_kind()
+
+
+def test_drops_above_headroom_name_its_port_as_the_table_does() -> None:
+    keys: dict[str, object] = {
+        "transport__congestion": "rate-dctcp",
+        "transport__ack_timeout": "200 us",
+        "switch__pfc__headroom": "1 KB",
+    }
+    why = explained(TREE, "incast:0", **keys)
+    overrides = {key.replace("__", "."): value for key, value in keys.items()}
+    result = ic.run(ic.Scenario.from_text(TREE).with_overrides(overrides))  # type: ignore[arg-type]
+    table = result.pauses.filter(pl.col("headroom_drops") > 0)["port"].to_list()
+    found = {port for step in why.story for port in re.findall(r"headroom of (\S+) was", step.text)}
+    # Its data come from its host, by the first leaf to the spine, and from there to the last leaf.
+    assert found == {"leaf:0->host:0", "spine:0->leaf:0", "leaf:1->spine:0"}
+    assert found <= set(table)
+    [note] = notes_of(result)
+    assert re.findall(r"headroom of (\S+), priority 3", note)[0] in table
+
+
+def test_ports_of_parallel_links_have_their_number() -> None:
+    pause = Pause("leaf:0->spine:1#2", 3, 0, 1, "", "spine:1->leaf:0#2", 1)
+    assert pause.by == "spine:1"
+    wait = PauseWait(pause.port, pause.root, 1, (pause,))
+    assert wait.text.endswith("paused by spine:1 since 0.000000 ms: its NIC is broken")
 
 
 def test_a_record_without_pauses_is_not_enough() -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incastle.explanation.record import picoseconds
+from incastle.explanation.words import opposite
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,8 +45,8 @@ class Pause:
 
     @property
     def by(self) -> str:
-        """The switch that sent it: the other end of the link."""
-        return self.port.partition("->")[2]
+        """The switch or NIC that sent it: the other end of the link."""
+        return opposite(self.port).partition("->")[0]
 
 
 class Pauses:

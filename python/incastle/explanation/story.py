@@ -64,11 +64,11 @@ def _step(event: Event, text: str) -> Step:
 
 
 def _dropped(record: Record, events: list[Event]) -> str:
+    packet = record.packets[events[0].end, events[0].packet or 0]
     if len(events) == 1:
-        packet = record.packets[events[0].end, events[0].packet or 0]
         again = " (sent again)" if packet.repeated else ""
-        return f"{words.packet(packet)}{again} {words.drop(events[0])}"
-    return f"{_packets(events)} {words.drop(events[0])} (the first)"
+        return f"{words.packet(packet)}{again} {words.drop(events[0], packet)}"
+    return f"{_packets(events)} {words.drop(events[0], packet)} (the first)"
 
 
 def _marked(_: Record, events: list[Event]) -> str:

@@ -139,7 +139,7 @@ def _earlier_copies(record: Record, timer: Event, missing: Packet) -> list[Step]
     """Describe earlier transmissions of the same data that were lost."""
     same = [one for _, one in record.sendings[timer.end] if one.sent.seq == missing.sent.seq]
     return [
-        Step(one.dropped.at, f"{words.packet(one)} {words.drop(one.dropped)}")
+        Step(one.dropped.at, f"{words.packet(one)} {words.drop(one.dropped, one)}")
         for one in same
         if one.dropped is not None and one.sent.at < missing.sent.at and one.carries
     ]
@@ -149,7 +149,7 @@ def _fate(record: Record, timer: Event, missing: Packet) -> list[Step]:
     name = words.packet(missing)
     again = " (sent again)" if missing.repeated else ""
     if missing.dropped is not None and missing.dropped.at <= timer.at:
-        return [Step(missing.dropped.at, f"{name}{again} {words.drop(missing.dropped)}")]
+        return [Step(missing.dropped.at, f"{name}{again} {words.drop(missing.dropped, missing)}")]
     if missing.received is None or missing.received > timer.at:
         text = f"{name}{again} sent; it is still in flight when the timer fires"
         return [Step(missing.sent.at, text)]
@@ -178,14 +178,13 @@ def _others(outstanding: list[Packet], missing: Packet | None) -> list[Step]:
 
 def _dropped_together(lost: list[Packet], what: str) -> list[Step]:
     """One step for all drops at one port."""
-    ports = Counter(one.dropped.port for one in lost if one.dropped is not None)
+    drops = [(one.dropped, one) for one in lost if one.dropped is not None]
+    ports = Counter(event.port for event, _ in drops)
     steps = []
     for port, number in ports.items():
-        drops = [
-            one.dropped for one in lost if one.dropped is not None and one.dropped.port == port
-        ]
+        first, packet = next(one for one in drops if one[0].port == port)
         text = what if len(ports) == 1 else f"{number:,} of {what}"
-        steps.append(Step(drops[0].at, f"{text} {words.drop(drops[0])}"))
+        steps.append(Step(first.at, f"{text} {words.drop(first, packet)}"))
     return steps
 
 
@@ -235,7 +234,7 @@ def _repair(record: Record, timer: Event, missing: Packet | None) -> list[Step]:
         return []
     name = f"sent again as packet {again.number}"
     if again.dropped is not None:
-        return [Step(again.dropped.at, f"{name}, {words.drop(again.dropped)}")]
+        return [Step(again.dropped.at, f"{name}, {words.drop(again.dropped, again)}")]
     if again.received is not None:
         took = words.span(again.received - again.sent.at)
         return [Step(again.received, f"{name}, received after {took}")]

@@ -61,7 +61,7 @@ class PauseWait:
         waited = f"waited {words.span(self.waited)} at {self.port}, paused by {by} {often}"
         if not self.root:
             return waited
-        if self.root == f"{by}->{self.port.partition('->')[0]}":
+        if self.root == words.opposite(self.port):
             return f"{waited}: its NIC is broken"
         if self.depth <= 1:
             return f"{waited}: its port {self.root}, the root, held the data above XOFF"

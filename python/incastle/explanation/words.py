@@ -18,9 +18,10 @@ CAUSES = {
     "link-down": "the link was down",
     "lost-on-wire": "lost on the wire",
     "corrupted": "corrupted on the wire",
-    "headroom-full": "above XOFF, and the headroom was full",
     "pause-watchdog": "dropped by the watchdog of a paused priority",
 }
+
+HEADROOM = "headroom-full"
 
 
 def span(picoseconds: int) -> str:
@@ -65,13 +66,24 @@ def memory(event: Event) -> str:
     return f"queue {event.queue_packets:,} packets"
 
 
-def drop(event: Event) -> str:
-    """Describe the place and cause of a drop."""
+def drop(event: Event, one: Packet) -> str:
+    """Describe the place and cause of a packet's drop."""
     if event.cause in {"lost-on-wire", "corrupted"}:
         return f"{CAUSES[event.cause]} of {event.port}"
     where = f"dropped at {event.port}"
     if event.cause == "link-down":
         return f"{where}: {CAUSES[event.cause]}"
+    if event.cause == HEADROOM:
+        # The headroom is that of the port by whose link it came, as in the table `pauses`.
+        came_by = opposite((one.hops or [one.sent])[-1].port)
+        return f"{where}: {memory(event)}, above XOFF, and the headroom of {came_by} was full"
     return f"{where}: {memory(event)}" + (
         "" if event.cause == "buffer-full" else f", {CAUSES[event.cause]}"
     )
+
+
+def opposite(port: str) -> str:
+    """Name the port at the other end of a port's link: `b->a#2` for `a->b#2`."""
+    nodes, mark, number = port.partition("#")
+    node, _, peer = nodes.partition("->")
+    return f"{peer}->{node}{mark}{number}"
