@@ -71,6 +71,12 @@ def test_losses_fail_the_queue_pair(cli: Callable[..., Output]) -> None:
     assert LONGER not in words
 
 
+def test_the_default_timer_is_written_for_readers(cli: Callable[..., Output]) -> None:
+    limits = ("--set", "transport.retry_limit=1", "--set", "run.duration=300 ms")
+    words = printed(cli, ONE + cut(0.5, us=400_000), *limits)
+    assert "ack_timeout is 67.1 ms" in words
+
+
 def test_others_may_need_a_longer_run(cli: Callable[..., Output]) -> None:
     limits = ("--set", "transport.retry_limit=2", "--set", "transport.ack_timeout=1 ms")
     words = printed(cli, ONE + LOST + SLOW, *limits)

@@ -17,8 +17,9 @@ pub enum Note {
     },
     /// A run that ended with its work before the measured interval began.
     #[error(
-        "nothing was measured: the run was done after {done}, before measure.warmup = {from}; queues and \
-         utilisations have no values"
+        "nothing was measured: the run was done after {}, before measure.warmup = {from}; queues and \
+         utilisations have no values",
+        .done.rounded()
     )]
     NothingMeasured {
         /// The end of the run.
@@ -28,7 +29,8 @@ pub enum Note {
     },
     /// A group that had not begun when a run ended with the work of others.
     #[error(
-        "flows.{group} never began: the run was done after {done}, before flows.{group}.start = {start}"
+        "flows.{group} never began: the run was done after {}, before flows.{group}.start = {start}",
+        .done.rounded()
     )]
     NeverBegan {
         /// The group.
@@ -70,7 +72,7 @@ pub enum Note {
     #[error(
         "a deadlock of pauses (PFC), found at {}: {} are paused, each until the next one sends, the last until the first \
          one does; what waits there never leaves",
-        .found,
+        .found.rounded(),
         .cycle.join(", ")
     )]
     Deadlock {

@@ -255,6 +255,31 @@ fn write_exact(value: u64, kind: Quantity, f: &mut Formatter<'_>) -> fmt::Result
     }
 }
 
+/// The digits of a value in a message.
+const DIGITS: u64 = 1_000;
+
+impl Span {
+    /// It for a message: three digits, rounded down, in the largest unit that it has once ("67.1 ms").
+    pub fn rounded(self) -> String {
+        let mut step = 1;
+        while self.as_ps() / step >= DIGITS {
+            step *= 10;
+        }
+        let ps = self.as_ps() / step * step;
+        let largest = DURATIONS.iter().rev().find(|(_, factor)| ps >= *factor);
+        let Some((unit, factor)) = largest else {
+            return self.to_string();
+        };
+        let (whole, rest) = (ps / factor, ps % factor);
+        let places = factor.ilog10() as usize;
+        let decimals = format!("{rest:0places$}");
+        match decimals.trim_end_matches('0') {
+            "" => format!("{whole} {unit}"),
+            decimals => format!("{whole}.{decimals} {unit}"),
+        }
+    }
+}
+
 impl Display for Span {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write_exact(self.as_ps(), Quantity::Duration, f)
@@ -302,6 +327,26 @@ impl Display for Amount {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn spans_of_messages_have_three_digits() {
+        for (ps, text) in [
+            (0, "0 s"),
+            (1, "1 ps"),
+            (999, "999 ps"),
+            (51_200, "51.2 ns"),
+            (1_050_000, "1.05 us"),
+            (112_345_678, "112 us"),
+            (67_108_864_000, "67.1 ms"),
+            (1_000_000_000, "1 ms"),
+            (1_999_999_999_999, "1.99 s"),
+            (u64::MAX, "18400000 s"),
+        ] {
+            let rounded = Span::from_ps(ps).rounded();
+            assert_eq!(rounded, text);
+            assert!(rounded.parse::<Span>().expect("a span") <= Span::from_ps(ps));
+        }
+    }
 
     #[test]
     fn the_largest_exact_unit_is_printed() {

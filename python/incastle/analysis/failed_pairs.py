@@ -12,6 +12,8 @@ from __future__ import annotations
 import tomllib
 from typing import TYPE_CHECKING
 
+from incastle.units import parse, si
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -35,7 +37,7 @@ def note(outcomes: Sequence[Result]) -> str | None:
         with_drops += int((failed["drops"] > 0).sum())
         flows = tomllib.loads(one.scenario)["flows"]
         for key, values in keys.items():
-            values |= {str(flows[group]["transport"][key]) for group in failed["group"].unique()}
+            values |= {_words(flows[group]["transport"][key]) for group in failed["group"].unique()}
     if not groups:
         return None
     limit, timeout = (", ".join(sorted(values)) for values in keys.values())
@@ -45,6 +47,12 @@ def note(outcomes: Sequence[Result]) -> str | None:
         f"{_why(with_drops, groups)}"
         f" (ack_timeout is {timeout}; [switch.pfc] prevents drops of full buffers)"
     )
+
+
+def _words(value: object) -> str:
+    """Write a limit or a span; exact spans have more digits than a reader needs."""
+    quantity = parse(value) if isinstance(value, str) else None
+    return str(value) if quantity is None else si(*quantity)
 
 
 def _why(with_drops: int, failed: Sequence[str]) -> str:

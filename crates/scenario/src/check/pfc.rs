@@ -8,7 +8,6 @@ use incastle_units::{Bytes, Rate};
 use crate::check::group_transport::written;
 use crate::check::lockstep::{group_of, switch_at};
 use crate::check::pfc_effects;
-use crate::check::plausible::rounded;
 use crate::language::pfc::{Headroom, Marking, Pfc, Priorities, Scheduler};
 use crate::language::root::{Compat, Root};
 use crate::language::switch::{Buffer, Queue, Switch};
@@ -344,7 +343,7 @@ fn warn_of_quanta<'a>(
         &format!("{path}.pfc.quanta"),
         format!(
             "{quanta} quanta are {} at {}: a refresh leaves at half of that, and may wait behind a packet of {}. Pauses expire before it, and a lossless class may drop",
-            rounded(pause_span(quanta, link.rate)),
+            pause_span(quanta, link.rate).rounded(),
             link.rate,
             largest_packet(root),
         ),

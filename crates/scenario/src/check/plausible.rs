@@ -112,7 +112,7 @@ fn check_transport(
 
 /// Linux's default, a thousand and more round trips of a data center.
 fn check_min_rto(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
-    let (least, rtt) = (tcp.min_rto, rounded(idle.rtt));
+    let (least, rtt) = (tcp.min_rto, idle.rtt.rounded());
     let times = least.as_ps() / idle.rtt.as_ps().max(1);
     cx.warn_at(key, format!(
             "the default min_rto of {least} is {times} round trips of {rtt} without waiting: a timeout stops its flow for that long"
@@ -144,7 +144,7 @@ fn check_jitter(jitter: Span, rtt: Span, cx: &mut Context<'_>) {
         let times = jitter.as_ps() / rtt.as_ps().max(1);
         cx.warn_at("host.jitter", format!(
             "jitter of {jitter} is {times} times the longest round trip without waiting, {}: it determines all times",
-            rounded(rtt)
+            rtt.rounded()
         ))
         .help("a jitter that desynchronizes senders is some packet times, such as \"2 us\"");
     }
@@ -162,7 +162,7 @@ fn check_initial_window(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>)
     let usual = Bytes::new(USUAL_WINDOW * tcp.mss.count());
     if window.count() / MANY > product.max(usual).count() {
         let times = window.count() / product.count().max(1);
-        let (rate, rtt) = (idle.rate, rounded(idle.rtt));
+        let (rate, rtt) = (idle.rate, idle.rtt.rounded());
         cx.warn_at(key, format!(
             "initial_window of {} is {times} bandwidth-delay products of {product} ({rate} for {rtt}): flows have no slow start",
             tcp.initial_window
@@ -175,7 +175,7 @@ fn check_initial_window(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>)
 fn check_initial_rto(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
     let rto = tcp.initial_rto.max(tcp.min_rto);
     if rto < idle.delays {
-        let delays = rounded(idle.delays);
+        let delays = idle.delays.rounded();
         cx.warn_at(key, format!(
             "a first timeout after {rto}, and the delays of the links are {delays} there and back: the first packet of each flow is sent again for nothing"
         ))
@@ -194,7 +194,7 @@ fn check_control(path: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
         && rtt_target > idle.rtt.saturating_mul(MANY)
     {
         let times = rtt_target.as_secs_lossy() / idle.rtt.as_secs_lossy();
-        let rtt = rounded(idle.rtt);
+        let rtt = idle.rtt.rounded();
         cx.warn_at(&format!("{path}.congestion"), format!(
             "prague with the default rtt_target of {rtt_target}, and the round trip without waiting is {rtt}: after slow start the window grows {:.0} times as slowly",
             times * times
@@ -208,7 +208,7 @@ fn check_swift(path: &str, swift: &Swift, idle: &Idle, cx: &mut Context<'_>) {
     let hops = u64::from(idle.hops);
     let target = swift.base_target + swift.hop_scale.saturating_mul(hops);
     if target < idle.rtt {
-        let rtt = rounded(idle.rtt);
+        let rtt = idle.rtt.rounded();
         cx.warn_at(&written(path, &["base_target", "congestion"], cx), format!(
             "swift with a target of {target} ({} and {hops} x {}), and the round trip without waiting is {rtt}: the window stays small on the empty path",
             swift.base_target, swift.hop_scale
@@ -251,7 +251,7 @@ fn check_deadline(
         let least = if bytes == Bytes::ZERO {
             format!("the delays of the links are {delays}")
         } else {
-            let least = rounded(least);
+            let least = least.rounded();
             format!("{bytes} at {rate} with delays of {delays} take {least} at least")
         };
         cx.warn_at(
@@ -385,32 +385,5 @@ pub(super) fn check_switch(path: &str, switch: &Switch, cx: &mut Context<'_>) {
             format!("quantum of {quantum}: a packet waits for many rounds, and the simulation is slow"),
         )
         .help("a full packet, such as \"1500 B\", is sent in each round (Shreedhar and Varghese 1995)");
-    }
-}
-
-/// A span to three digits, rounded down.
-pub(super) fn rounded(span: Span) -> Span {
-    let mut unit = 1;
-    while span.as_ps() / unit >= 1_000 {
-        unit *= 10;
-    }
-    Span::from_ps(span.as_ps() / unit * unit)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::rounded;
-    use incastle_units::Span;
-
-    #[test]
-    fn spans_have_three_digits() {
-        for (ps, text) in [
-            (0, "0 s"),
-            (999, "999 ps"),
-            (112_345_678, "112 us"),
-            (1_999_999_999_999, "1990 ms"),
-        ] {
-            assert_eq!(rounded(Span::from_ps(ps)).to_string(), text);
-        }
     }
 }

@@ -5,7 +5,6 @@ use incastle_units::Span;
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, written};
 use crate::check::lockstep::switch_at;
-use crate::check::plausible::rounded;
 use crate::language::flows::Workload;
 use crate::language::limits::Capacity;
 use crate::language::pfc::priority_set;
@@ -154,7 +153,7 @@ fn warn_of_lossy_class(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Cont
     };
     let after = match rdma.ack_timeout {
         AckTimeout::After(span) => {
-            let span = rounded(span);
+            let span = span.rounded();
             format!("a loss at the end of a message waits for ack_timeout, {span}")
         }
         AckTimeout::Off => {

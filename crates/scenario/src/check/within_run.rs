@@ -2,7 +2,6 @@
 
 use incastle_units::{Bytes, Span};
 
-use crate::check::plausible::rounded;
 use crate::check::sets::least_others;
 use crate::language::flows::{Count, Group, Query, Workload};
 use crate::language::limits::Rounds;
@@ -84,7 +83,7 @@ fn check_round(
     let seconds = bytes / rate.bytes_per_second_lossy();
     if seconds > time.as_secs_lossy() {
         let least = if seconds < LONG_SECONDS {
-            rounded(Span::from_secs_lossy(seconds)).to_string()
+            Span::from_secs_lossy(seconds).rounded()
         } else {
             format!("more than {LONG_SECONDS} s")
         };
