@@ -131,3 +131,15 @@ def test_delayed_acks_do_to_dctcp_what_its_page_says() -> None:
 
 def mean_ratio(over: list[Any], under: list[Any]) -> float:
     return float(sum(a / b for a, b in zip(over, under, strict=True))) / len(over)
+
+
+@pytest.mark.slow
+def test_the_fabric_of_hpcc_has_the_stated_packet_hops() -> None:
+    example = DOCS.parent / "examples" / "hpcc-fabric.toml"
+    stated = "25 million packet-hops under HPCC and 18 million under DCQCN"
+    assert stated in " ".join(page("rdma.md").split())
+    assert stated in " ".join(example.read_text(encoding="utf-8").replace("\n#", "").split())
+    for hops, control in re.findall(r"(\d+) million (?:packet-hops )?under (\w+)", stated):
+        overrides = {"transport.congestion": control.lower()}
+        totals = ic.run(ic.load(example), overrides=overrides).totals
+        assert round(totals["packet_hops"] / 1e6) == int(hops)
