@@ -189,6 +189,36 @@ def test_packets_of_other_queue_pairs_are_a_wait_in_the_nic() -> None:
     why = explained(f"{ONE}\n[flows.other]{other}")
     assert why.path.by_kind()["own"] == (4156 + 4140) * 80
     assert why.path.by_kind()["nic"] == (4156 + 4140) * 80
+    [turn] = why.turns
+    assert (turn.port, turn.waited) == ("sender:0->switch", (4156 + 4140) * 80)
+    [sender] = turn.others
+    assert (sender.name, sender.packets, sender.sent) == ("other:0", 2, turn.waited)
+    text = "waited 664 ns for its turn at sender:0->switch, which sent 2 packets of other:0"
+    assert text in [step.text for step in why.story]
+    assert why.as_json()["turns"][0]["queue_pairs"][0]["name"] == "other:0"
+
+
+def test_a_record_of_the_flow_alone_names_no_other_queue_pair() -> None:
+    other = ONE.partition("\n[flows.one]")[2]
+    text = f'{ONE}\n[flows.other]{other}\n[measure]\nevents = ["one:0"]\n'
+    why = explained(text)
+    assert not why.source.rerun
+    assert why.path.by_kind()["nic"] > 0
+    assert why.turns == ()
+
+
+def test_others_of_a_nic_send_for_the_whole_wait() -> None:
+    more = "".join(
+        f'\n[flows.more-{number}]\nworkload = "bulk"\nfrom = "host:4"\nto = "host:{to}"\n'
+        f'size = "150 KB"\nstart_spread = "0 s"\n'
+        for number, to in enumerate((6, 7, 8, 9, 7))
+    )
+    why = explained(TREE + more, "victim:0", transport__congestion="dcqcn")
+    [turn] = why.turns
+    assert turn.waited == why.path.by_kind()["nic"]
+    assert sum(one.sent for one in turn.others) == pytest.approx(turn.waited, abs=20_000)
+    assert {one.name for one in turn.others} == {f"more-{number}:0" for number in range(5)}
+    assert "packets of 5 other queue pairs, most of more-" in turn.text
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from incastle.errors import ResultError
+from incastle.explanation import nic, rerun, words
 from incastle.explanation import path as paths
-from incastle.explanation import rerun, words
+from incastle.explanation.nic import nic_waits
 from incastle.explanation.path import PARTS
 from incastle.explanation.pending import Pending, pending
 from incastle.explanation.record import PS_PER_S, Record, picoseconds
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
+    from incastle.explanation.nic import NicWait
     from incastle.explanation.path import Path
     from incastle.explanation.rerun import Source
     from incastle.explanation.waits import PauseWait
@@ -50,6 +52,7 @@ class Explanation:
         story: everything in order.
         source: where the record comes from.
         pending: the retransmission timer that it waited for when the run ended, if known.
+        turns: the waits of a queue pair for its turn at its NIC, the longest first.
 
     """
 
@@ -66,6 +69,7 @@ class Explanation:
     story: tuple[Step, ...]
     source: Source
     pending: Pending | None = None
+    turns: tuple[NicWait, ...] = ()
 
     @property
     def record(self) -> Record:
@@ -164,6 +168,7 @@ class Explanation:
             "parts": self.parts.to_dicts(),
             "trips": len(self.path.flights),
             "pauses": [one.as_json() for one in self.pauses],
+            "turns": [one.as_json() for one in self.turns],
             "timeouts": [one.as_json() for one in self.chains],
             "story": [one.as_json() for one in self.story],
             "pending": None if self.pending is None else self.pending.as_json(),
@@ -322,11 +327,15 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
     path = paths.critical_path(record, begins, ends) if ends is not None else paths.Path(())
     if kind != "open" and done_s is None:
         path = path.stalled(record, begins if ends is None else ends, last)
+    sent = {one for some in source.sendings.values() for _, _, one in some}
+    called = dict(zip(sent, rerun.names(result, [*sent]), strict=True))
+    turns = nic_waits(path, source.sendings, flow, called)
     # The sender of a flow's only transfer goes on until everything is acknowledged.
     until = done if kind in ("response", "step") else last
     steps = [
         *story(record, begins, until),
         *steps_of(path),
+        *nic.steps_of(turns),
         *_last_byte(path, ends, complete=done_s is not None),
     ]
     waits = None if done_s is not None else pending(record, _transport(result, row), last)
@@ -347,6 +356,7 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
         story=tuple(sorted(steps, key=lambda step: step.at)),
         source=source,
         pending=waits,
+        turns=tuple(turns),
     )
 
 

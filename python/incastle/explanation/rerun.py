@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ import polars as pl
 
 from incastle import _engine
 from incastle.errors import IncastleError, ResultError, ScenarioError
+from incastle.explanation.nic import Sendings, neighbours, sendings
 from incastle.explanation.pauses import Pauses
 from incastle.explanation.record import Record
 from incastle.runner import run
@@ -40,12 +41,14 @@ class Source:
     Attributes:
         rerun: whether the scenario was run again for them.
         digest: of the run that they are of.
+        sendings: the packets of queue pairs at the NICs of their hosts.
 
     """
 
     records: dict[int, Record]
     rerun: bool
     digest: str
+    sendings: Sendings = field(default_factory=dict)
 
     @property
     def description(self) -> str:
@@ -71,11 +74,18 @@ def records(
     kept = _split(result, flows)
     if _has_pauses(result) and "pause_record" not in result.tables:
         kept = {}
+    near = [*flows, *neighbours(result, flows)]
     if all(flow in kept and kept[flow].full_at is None for flow in flows):
-        return Source(kept, rerun=False, digest=result.digest)
-    again = _run_again(result, flows, progress)
+        others = sendings(result.tables.get("events"), near)
+        return Source(kept, rerun=False, digest=result.digest, sendings=others)
+    again = _run_again(result, near, progress)
     made = _split(again, flows)
-    cut = next((flow for flow in flows if flow in made and made[flow].full_at is not None), None)
+    cut = _cut(made)
+    if cut is not None and len(near) > len(flows):
+        near = [*flows]
+        again = _run_again(result, near, progress)
+        made = _split(again, flows)
+        cut = _cut(made)
     if cut is not None:
         raise ResultError(
             f"the record of {names(result, [cut])[0]} is longer than {MAX_EVENTS:,} events: "
@@ -84,7 +94,13 @@ def records(
     missing = [flow for flow in flows if flow not in made]
     if missing:
         raise ResultError(f"nothing ever happened to flow {missing[0]}")
-    return Source(made, rerun=True, digest=again.digest)
+    others = sendings(again.tables.get("events"), near)
+    return Source(made, rerun=True, digest=again.digest, sendings=others)
+
+
+def _cut(made: dict[int, Record]) -> int | None:
+    """Return a flow whose record had no more room."""
+    return next((flow for flow, record in made.items() if record.full_at is not None), None)
 
 
 def _split(result: Result, flows: Sequence[int]) -> dict[int, Record]:
