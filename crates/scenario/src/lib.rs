@@ -19,6 +19,7 @@
 pub mod check;
 pub mod load;
 pub mod lossless;
+mod packet_sizes;
 mod scenario;
 pub mod topology;
 

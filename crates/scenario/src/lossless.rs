@@ -12,20 +12,11 @@ use incastle_units::{Bytes, Rate};
 use crate::language::pfc::{Headroom, Pfc, priority_set};
 use crate::language::root::{Compat, Root};
 use crate::language::switch::{Buffer, Queue, Switch};
-use crate::language::wire::WireFormat;
+use crate::packet_sizes::PacketSizes;
 use crate::topology::layout::{End, Layout, Link};
 
 /// The size of a pause frame of HPCC's simulator (qbb-net-device.cc): PPP 14, IPv4 20, and its fields.
 const HPCC_NS3_PAUSE_FRAME: Bytes = Bytes::new(43);
-
-/// The largest packet of all flows, on the wire.
-pub fn largest_packet(root: &Root) -> Bytes {
-    let full = root.flows.iter().map(|(_, group)| {
-        let format = WireFormat::of(&group.transport);
-        format.wire_size(format.payload)
-    });
-    Bytes::new(full.max().unwrap_or(0))
-}
 
 /// The links of a switch, in the order of its ports.
 pub fn links_of(switch: usize, layout: &Layout) -> impl Iterator<Item = &Link> {
@@ -47,7 +38,7 @@ pub fn needed_headroom(link: &Link, pfc: &Pfc, root: &Root) -> Bytes {
         rate: link.rate,
         cable_delay: link.delay,
         interface_delay: pfc.interface_delay,
-        mtu: largest_packet(root),
+        mtu: PacketSizes::greatest_of(root),
     };
     need.headroom() * priority_set(&pfc.priorities).count() as u64
 }

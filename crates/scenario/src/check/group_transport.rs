@@ -35,9 +35,7 @@ impl SilentPorts {
                 .marks(class)
         };
         let mut ports = passed.ports(layout).filter(silent);
-        let first = ports
-            .next()
-            .map(|(switch, to)| format!("{}->{}", layout.switches[switch], layout.name(to)));
+        let first = ports.next().map(|port| port_name(port, layout));
         Self {
             count: (
                 usize::from(first.is_some()) + ports.count(),
@@ -51,6 +49,16 @@ impl SilentPorts {
     pub(super) fn all(&self) -> bool {
         self.first.is_some() && self.count.0 == self.count.1
     }
+}
+
+/// The finding that a control reads marks, and no port of its path sets any.
+pub(super) fn unmarked(control: &str) -> String {
+    format!("{control} over queues that never mark")
+}
+
+/// The name of the port of a switch.
+pub(super) fn port_name((switch, to): (usize, End), layout: &Layout) -> String {
+    format!("{}->{}", layout.switches[switch], layout.name(to))
 }
 
 /// The key that was written, of several alternatives.

@@ -11,7 +11,8 @@ use crate::check::pfc_effects;
 use crate::language::pfc::{Headroom, Marking, Pfc, Priorities, Scheduler};
 use crate::language::root::{Compat, Root};
 use crate::language::switch::{Buffer, Queue, Switch};
-use crate::lossless::{has_priorities, largest_packet, links_of, memory, needed_headroom};
+use crate::lossless::{has_priorities, links_of, memory, needed_headroom};
+use crate::packet_sizes::PacketSizes;
 use crate::text::context::Context;
 use crate::text::node::quoted;
 use crate::topology::layout::{Layout, Link};
@@ -232,7 +233,7 @@ fn check_queue(path: &str, priorities: &Priorities, root: &Root, cx: &mut Contex
         )
         .help("weights = [1, 1, 1, 8, 1, 1, 1, 1], for example");
     }
-    let largest = largest_packet(root);
+    let largest = PacketSizes::greatest_of(root);
     if shares.quantum < largest {
         let quantum = shares.quantum;
         cx.warn_at(
@@ -334,7 +335,7 @@ fn warn_of_quanta<'a>(
     let Ok(quanta) = u16::try_from(pfc.quanta) else {
         return;
     };
-    let late = largest_packet(root) + PAUSE_FRAME_SIZE;
+    let late = PacketSizes::greatest_of(root) + PAUSE_FRAME_SIZE;
     let expires = |link: &&Link| pause_span(quanta, link.rate) / 2 < link.rate.span_of(late);
     let Some(link) = links.find(expires) else {
         return;
@@ -345,7 +346,7 @@ fn warn_of_quanta<'a>(
             "{quanta} quanta are {} at {}: a refresh leaves at half of that, and may wait behind a packet of {}. Pauses expire before it, and a lossless class may drop",
             pause_span(quanta, link.rate).rounded(),
             link.rate,
-            largest_packet(root),
+            PacketSizes::greatest_of(root),
         ),
     )
     .help("quanta = 65535, the greatest time; a frame ends a pause that is no longer needed");

@@ -3,7 +3,7 @@
 use incastle_queueing::Priority;
 use incastle_units::Span;
 
-use crate::check::group_transport::{GroupTransport, SilentPorts, written};
+use crate::check::group_transport::{GroupTransport, SilentPorts, port_name, unmarked, written};
 use crate::check::lockstep::switch_at;
 use crate::language::flows::Workload;
 use crate::language::limits::Capacity;
@@ -68,11 +68,6 @@ fn check_thresholds(path: &str, rdma: &Rdma, cx: &mut Context<'_>) {
     }
 }
 
-/// The name of a switch's port.
-fn name((switch, to): (usize, End), layout: &Layout) -> String {
-    format!("{}->{}", layout.switches[switch], layout.name(to))
-}
-
 /// Telemetry over switches that add none.
 fn check_telemetry(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<'_>) {
     let GroupTransport {
@@ -96,7 +91,7 @@ fn check_telemetry(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<
     } else {
         "telemetry = true".to_owned()
     };
-    let port_name = quoted(&name(port, layout));
+    let name = quoted(&port_name(port, layout));
     let (because, help) = if switch_at(root, layout, port.0).telemetry {
         (
             "its kind of queue gathers none",
@@ -110,7 +105,7 @@ fn check_telemetry(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<
     };
     cx.error_at(
         &written(path, &["congestion", "telemetry", "kind"], cx),
-        format!("{reader}, and the port {port_name} adds none: {because}"),
+        format!("{reader}, and the port {name} adds none: {because}"),
     )
     .help(help);
 }
@@ -122,7 +117,7 @@ fn warn_of_no_marks(path: &str, rdma: &Rdma, silent: &SilentPorts, cx: &mut Cont
     let word = rdma.congestion.word();
     cx.warn_at(
         &written(path, &["congestion", "kind"], cx),
-        format!("{word} over queues that never mark: each queue pair stays at its greatest rate"),
+        format!("{}: each queue pair stays at its greatest rate", unmarked(word)),
     )
     .help("let the switch mark: [switch.queue.marks.NAME] with kind = \"priorities\", or kind = \"linear\"");
 }
@@ -160,11 +155,11 @@ fn warn_of_lossy_class(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Cont
             "without ack_timeout a loss at the end of a message ends the flow".to_owned()
         }
     };
-    let port_name = quoted(&name(port, layout));
+    let name = quoted(&port_name(port, layout));
     cx.warn_at(
         &written(path, &["traffic_class", "kind"], cx),
         format!(
-            "RDMA in a lossy class: a full buffer at {port_name} drops packets of traffic class {class}; \
+            "RDMA in a lossy class: a full buffer at {name} drops packets of traffic class {class}; \
              all from the lost one on are sent again, and {after}"
         ),
     )

@@ -11,7 +11,7 @@ use crate::language::selection::{Name, Selection};
 use crate::language::switch::{
     Buffer, DoubleThreshold, Queue, Shared, Switch, SwitchGroup, ThresholdReading,
 };
-use crate::language::wire::WireFormat;
+use crate::packet_sizes::PacketSizes;
 use crate::text::context::Context;
 use crate::topology::layout::Layout;
 
@@ -73,24 +73,6 @@ pub(crate) fn switch_members(
     }
 }
 
-/// The full packets of all flows, in bytes on the wire: the smallest and the largest.
-#[derive(Clone, Copy)]
-struct PacketSizes {
-    least: u64,
-    greatest: u64,
-}
-
-impl PacketSizes {
-    fn of(root: &Root) -> Option<Self> {
-        let full = root.flows.iter().map(|(_, group)| {
-            let format = WireFormat::of(&group.transport);
-            format.wire_size(format.payload)
-        });
-        let (least, greatest) = (full.clone().min()?, full.max()?);
-        Some(Self { least, greatest })
-    }
-}
-
 /// Checks the discipline of `[path.queue]`, alone and with its buffer.
 fn check_queue(
     path: &str,
@@ -148,13 +130,13 @@ fn check_switch(path: &str, switch: &Switch, sizes: Option<PacketSizes>, cx: &mu
             .help("the packet being sent is stored too: at least one packet");
         }
         if let (Amount::Bytes(bytes), Some(sizes)) = (amount, sizes)
-            && (1..sizes.greatest).contains(&bytes.count())
+            && (1..sizes.greatest.count()).contains(&bytes.count())
         {
             cx.warn_at(
                 &format!("{path}.buffer"),
                 format!(
                     "full packets of {} B do not fit the buffer of {bytes}: all are dropped",
-                    sizes.greatest
+                    sizes.greatest.count()
                 ),
             )
             .help("the packet being sent is stored too: at least one packet");
@@ -236,10 +218,12 @@ impl Room {
         match (threshold, self.amount) {
             (Amount::Packets(mark), Amount::Packets(buffer)) => mark >= buffer,
             (Amount::Bytes(mark), Amount::Bytes(buffer)) => mark >= buffer,
-            (Amount::Packets(mark), Amount::Bytes(buffer)) => sizes
-                .is_some_and(|sizes| mark.count().saturating_mul(sizes.least) >= buffer.count()),
-            (Amount::Bytes(mark), Amount::Packets(buffer)) => sizes
-                .is_some_and(|sizes| mark.count() >= buffer.count().saturating_mul(sizes.greatest)),
+            (Amount::Packets(mark), Amount::Bytes(buffer)) => sizes.is_some_and(|sizes| {
+                mark.count().saturating_mul(sizes.least.count()) >= buffer.count()
+            }),
+            (Amount::Bytes(mark), Amount::Packets(buffer)) => sizes.is_some_and(|sizes| {
+                mark.count() >= buffer.count().saturating_mul(sizes.greatest.count())
+            }),
         }
     }
 }
@@ -296,11 +280,11 @@ fn warn_of_early_mark(path: &str, queue: &Queue, sizes: Option<PacketSizes>, cx:
     let Amount::Bytes(threshold) = threshold else {
         return;
     };
-    if threshold.count() < sizes.least {
+    if threshold < sizes.least {
         let message = format!(
             "{key} = {threshold} is less than a full packet of {} B: every packet that waits is \
              above it",
-            sizes.least
+            sizes.least.count()
         );
         cx.warn_at(&format!("{path}.queue.{key}"), message)
             .help("thresholds are packets or bytes, as \"20 packets\" or \"30 KB\"");

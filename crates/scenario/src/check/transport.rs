@@ -3,7 +3,7 @@
 use incastle_transport::tcp::{LossDetection, MAX_RECEIVE_WINDOW, Recovery};
 use incastle_units::{Amount, Span};
 
-use crate::check::group_transport::{GroupTransport, SilentPorts, written};
+use crate::check::group_transport::{GroupTransport, SilentPorts, unmarked, written};
 use crate::check::{mtu, plausible, rdma, udt};
 use crate::language::flows::Group;
 use crate::language::grammar::value::Value as _;
@@ -95,10 +95,7 @@ fn warn_of_no_marks(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
     let key = written(path, &["ecn", "congestion"], cx);
     cx.warn_at(
         &key,
-        format!(
-            "{} with ECN over queues that never mark",
-            tcp.congestion.word()
-        ),
+        unmarked(&format!("{} with ECN", tcp.congestion.word())),
     )
     .help(match tcp.congestion {
         Congestion::Prague(_) => "let the switch mark: [switch.queue] with kind = \"dualpi2\", or with \"threshold\" or \"red\"",

@@ -3,7 +3,7 @@
 use incastle_congestion::LossInUdpMode;
 use incastle_units::{Amount, Bytes};
 
-use crate::check::group_transport::{GroupTransport, SilentPorts, written};
+use crate::check::group_transport::{GroupTransport, SilentPorts, unmarked, written};
 use crate::check::lockstep::switch_at;
 use crate::language::flows::Group;
 use crate::language::limits::Capacity as Room;
@@ -33,7 +33,7 @@ fn warn_of_no_marks(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Co
         return;
     };
     let (place, there) = if silent.all() {
-        ("dcudp over queues that never mark".to_owned(), "")
+        (unmarked("dcudp"), "")
     } else {
         let (count, all) = silent.count;
         let place = format!(
