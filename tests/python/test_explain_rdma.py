@@ -16,6 +16,7 @@ from incastle.explanation.pauses import Pause
 from incastle.explanation.record import PS_PER_S
 from incastle.explanation.waits import PauseWait
 from incastle.pauses import notes_of
+from queue_pair import ONE
 from ten_packets import check_sums, cut
 
 if TYPE_CHECKING:
@@ -24,26 +25,6 @@ if TYPE_CHECKING:
     from conftest import Output
 
 CONTROLS = ("dcqcn", "timely", "hpcc", "rate-dctcp")
-
-ONE = """\
-name = "one"
-run = { duration = "20 ms" }
-transport = { kind = "rdma", congestion = "timely", traffic_class = 3 }
-
-[network]
-topology = "star"
-senders = 1
-rate = "100 Gbit/s"
-delay = "1 us"
-
-[flows.one]
-workload = "bulk"
-from = "sender:0"
-to = "receiver"
-size = "10 KB"
-start_spread = "0 s"
-"""
-"""Packets of 4156 (with the RETH), 4140 and 1852 bytes, 80 ps a byte."""
 
 TREE = """\
 name = "tree"

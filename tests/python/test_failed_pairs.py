@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from queue_pair import ONE
 from ten_packets import cut
 
 if TYPE_CHECKING:
@@ -15,24 +16,6 @@ if TYPE_CHECKING:
 
     from conftest import Output
 
-ONE = """\
-name = "one"
-run = { duration = "20 ms" }
-transport = { kind = "rdma", congestion = "timely", traffic_class = 3 }
-
-[network]
-topology = "star"
-senders = 2
-rate = "100 Gbit/s"
-delay = "1 us"
-
-[flows.one]
-workload = "bulk"
-from = "sender:0"
-to = "receiver"
-size = "10 KB"
-start_spread = "0 s"
-"""
 SHORT = ("--set", "transport.retry_limit=2", "--set", "transport.ack_timeout=1 us")
 """An acknowledgement takes four propagation delays, 4 us."""
 SLOW = """
