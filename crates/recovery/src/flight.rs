@@ -421,6 +421,19 @@ impl Flight {
         backwards.find(|record| record.fate == Fate::Lost)
     }
 
+    /// Nothing counts as reported any more.
+    #[cold]
+    pub fn forget_reports(&mut self) {
+        for record in &mut self.records {
+            if record.fate == Fate::Sacked {
+                record.fate = Fate::InFlight;
+                self.pipe += record.octets();
+            }
+        }
+        self.sacked = RangeSet::default();
+        self.sacked_segments = 0;
+    }
+
     /// Nothing was lost: the losses were found in error.
     pub fn unmark(&mut self) {
         for record in &mut self.records {
@@ -441,9 +454,9 @@ mod tests {
 
     const OCTETS: u64 = 10;
 
-    /// An operation: acknowledge, report, find lost or send, at a place of what is outstanding.
+    /// An operation: acknowledge, report, find lost, forget or send, at a place of what is outstanding.
     fn operations() -> impl Strategy<Value = Vec<(u8, u64, u64)>> {
-        prop::collection::vec((0..8_u8, 0..40_u64, 1..6_u64), 0..80)
+        prop::collection::vec((0..9_u8, 0..40_u64, 1..6_u64), 0..80)
     }
 
     /// A segment in a plain list.
@@ -534,6 +547,12 @@ mod tests {
                     5 if at == 0 => {
                         flight.unmark();
                         for one in plain.iter_mut().filter(|one| one.fate == Fate::Lost) {
+                            one.fate = Fate::InFlight;
+                        }
+                    }
+                    6 if at == 0 => {
+                        flight.forget_reports();
+                        for one in plain.iter_mut().filter(|one| one.fate == Fate::Sacked) {
                             one.fate = Fate::InFlight;
                         }
                     }

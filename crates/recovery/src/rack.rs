@@ -318,6 +318,12 @@ impl Rack {
         let rtt = if delivered { Some(self.rtt) } else { srtt };
         let reo_wnd = self.reo_wnd(true, flight.sacked_segments(), srtt);
         let wait = rtt.map_or(Span::MAX, |rtt| rtt + reo_wnd);
+        let is_reported = |first: &Record| first.fate == Fate::Sacked;
+        if flight.first().is_some_and(is_reported) {
+            // RFC 2018, section 5: the first segment leaves again although it was reported. Its receiver has discarded
+            // what it reported, and the other reports are void too.
+            flight.forget_reports();
+        }
         let head = flight.first().map(|first| first.order);
         flight.mark_lost(|record| {
             let expired = record.sent_at.saturating_add(wait) <= now;
@@ -452,6 +458,24 @@ mod tests {
         segments.sent(segment(3), ms(200));
         rack.mark_at_timeout(&mut segments, ms(201), Some(RTT));
         assert_eq!((segments.lost_segments(), segments.pipe()), (2, 1000));
+    }
+
+    #[test]
+    fn a_reported_segment_that_times_out_voids_all_reports() {
+        // The second and the fourth of five are reported; then the first alone is acknowledged.
+        let mut segments = flight(5);
+        let rack = after(&mut segments, 0, &[(1, 2), (3, 4)]);
+        segments.acknowledge(1000, std::iter::empty(), |_| {});
+        assert_eq!((segments.sacked_segments(), segments.pipe()), (2, 2000));
+        segments.sent(segment(5), ms(200));
+        rack.mark_at_timeout(&mut segments, ms(201), Some(RTT));
+        // All but the last, which left 1 ms before.
+        assert_eq!((segments.lost_segments(), segments.pipe()), (4, 1000));
+        assert_eq!(
+            (segments.sacked_segments(), segments.sacked_octets()),
+            (0, 0)
+        );
+        assert_eq!(segments.next_lost().map(|lost| lost.seq), Some(1000));
     }
 
     /// Random operations: segments leave, arrive in order or reported, are found lost, and leave again; the

@@ -271,7 +271,7 @@ impl Connection {
         if !self.handshake.is_over() {
             return self.poll_handshake(now, rng, out);
         }
-        if let Some(ack) = self.receiver.next_due() {
+        if let Some(ack) = self.receiver.next_due(&self.config) {
             return Some(self.pure_ack(now, ack, out));
         }
         if self.sender.timer.take_probe() {
@@ -284,7 +284,7 @@ impl Connection {
             }
         }
         if self.receiver.wants_ack() {
-            let ack = self.receiver.acknowledge();
+            let ack = self.receiver.acknowledge(&self.config);
             return Some(self.pure_ack(now, ack, out));
         }
         None
@@ -427,7 +427,7 @@ impl Connection {
         if ack.echo {
             flags = flags.with(Flags::ECE);
         }
-        self.sacks = self.receiver.compose_sacks(&self.config);
+        self.sacks = ack.sacks;
         *out = Segment {
             timestamp: now,
             echo: if self.config.timestamps {
@@ -464,7 +464,7 @@ impl Connection {
     /// An empty segment that lies just before the peer's window, so that it must be acknowledged.
     fn probe(&mut self, now: Time, out: &mut Segment) -> Departure {
         self.stats.probes += 1;
-        let ack = self.receiver.acknowledge();
+        let ack = self.receiver.acknowledge(&self.config);
         let seq = wire(self.snd_una()).wrapping_sub(1);
         self.header(now, seq, ack, out);
         self.control_departure()
@@ -479,7 +479,7 @@ impl Connection {
 
     #[inline(always)]
     fn data(&mut self, now: Time, chunk: &Chunk, out: &mut Segment) -> Departure {
-        let ack = self.receiver.acknowledge();
+        let ack = self.receiver.acknowledge(&self.config);
         self.header(now, wire(chunk.seq), ack, out);
         out.payload = chunk.len;
         if chunk.fin {

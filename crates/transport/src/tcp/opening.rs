@@ -116,7 +116,7 @@ impl Connection {
     /// The SYN, or the SYN-ACK where a SYN was received.
     fn syn(&mut self, now: Time) -> Segment {
         let answer = self.handshake.state == State::SynReceived;
-        let ack = self.receiver.acknowledge();
+        let ack = self.receiver.acknowledge(&self.config);
         let mut flags = Flags::SYN;
         if answer {
             flags = flags.with(Flags::ACK);

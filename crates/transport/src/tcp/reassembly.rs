@@ -85,11 +85,16 @@ impl Reassembly {
         self.duplicates.extend(repeated.map(block));
     }
 
-    /// Composes the blocks of an ACK; gives their number.
-    pub(super) fn compose(&mut self) -> u8 {
+    /// Takes the duplicate that the next ACK reports.
+    pub(super) fn take_duplicate(&mut self) -> Option<SackBlock> {
+        self.duplicates.pop_front()
+    }
+
+    /// Composes the blocks of an ACK, with the duplicate that it reports; gives their number.
+    pub(super) fn compose(&mut self, duplicate: Option<SackBlock>) -> u8 {
         self.blocks.clear();
         // RFC 2883, section 4: the first block, in one ACK; then the block that holds it, if any.
-        self.blocks.extend(self.duplicates.pop_front());
+        self.blocks.extend(duplicate);
         for seq in &self.recent {
             self.blocks.extend(self.held.containing(*seq).map(block));
         }

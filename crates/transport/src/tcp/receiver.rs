@@ -22,6 +22,17 @@ pub(super) struct Ack {
     pub(super) echo: bool,
     /// The timestamp to return.
     pub(super) timestamp: Time,
+    /// The number of its SACK blocks, which [`Receiver::sacks`] gives.
+    pub(super) sacks: u8,
+}
+
+/// An ACK that is settled before it leaves.
+#[derive(Debug, Clone, Copy)]
+struct Due {
+    ack: Ack,
+    /// The duplicate that it reports. An ACK settled before must not report it: its number may be lower, as if the
+    /// duplicate lay beyond a gap. Then an ACK between the two may leave reported data at SND.UNA.
+    duplicate: Option<SackBlock>,
 }
 
 /// Whether further segments follow at the same instant (receive offload).
@@ -54,8 +65,19 @@ const UNSEEN: u64 = u64::MAX;
 struct Aside {
     /// ACKs whose content is settled: for out-of-order and repeated segments, and for segments
     /// before a change of the CE bit. They leave first, without data.
-    due: Vec<Ack>,
+    due: Vec<Due>,
     reassembly: Reassembly,
+}
+
+impl Aside {
+    /// Composes the SACK blocks of an ACK that leaves now; gives their number.
+    fn compose(&mut self, duplicate: Option<SackBlock>, config: &Config) -> u8 {
+        if config.recovery.uses_sack() {
+            self.reassembly.compose(duplicate)
+        } else {
+            0
+        }
+    }
 }
 
 /// The receiver half.
@@ -314,8 +336,10 @@ impl Receiver {
 
     /// Settles an ACK of everything so far.
     fn queue_ack(&mut self) {
-        let ack = self.acknowledge();
-        self.aside().due.push(ack);
+        let ack = self.settle();
+        let aside = self.aside();
+        let duplicate = aside.reassembly.take_duplicate();
+        aside.due.push(Due { ack, duplicate });
         self.settled = true;
     }
 
@@ -326,7 +350,18 @@ impl Receiver {
 
     /// The ACK that a segment carries which leaves now.
     #[inline]
-    pub(super) fn acknowledge(&mut self) -> Ack {
+    pub(super) fn acknowledge(&mut self, config: &Config) -> Ack {
+        let mut ack = self.settle();
+        if let Some(aside) = &mut self.aside {
+            let duplicate = aside.reassembly.take_duplicate();
+            ack.sacks = aside.compose(duplicate, config);
+        }
+        ack
+    }
+
+    /// An ACK of everything so far, without its SACK blocks.
+    #[inline]
+    fn settle(&mut self) -> Ack {
         self.pending = 0;
         self.immediate = false;
         self.ack_now = false;
@@ -336,19 +371,21 @@ impl Receiver {
             next: self.next,
             echo: self.echo.echoes(),
             timestamp: self.recent,
+            sacks: 0,
         }
     }
 
-    /// The next settled ACK.
+    /// The next settled ACK, which leaves now.
     #[inline]
-    pub(super) fn next_due(&mut self) -> Option<Ack> {
+    pub(super) fn next_due(&mut self, config: &Config) -> Option<Ack> {
         if !self.settled {
             return None;
         }
-        let due = &mut self.aside.as_mut()?.due;
-        let ack = due.remove(0);
-        self.settled = !due.is_empty();
+        let aside = self.aside.as_mut()?;
+        let Due { mut ack, duplicate } = aside.due.remove(0);
+        self.settled = !aside.due.is_empty();
         assert!(ack.next <= self.next, "only what arrived is acknowledged");
+        ack.sacks = aside.compose(duplicate, config);
         Some(ack)
     }
 
@@ -374,15 +411,7 @@ impl Receiver {
         self.delivered + config.receive_window.count()
     }
 
-    /// Composes the SACK blocks of an ACK that leaves now; gives their number.
-    #[inline]
-    pub(super) fn compose_sacks(&mut self, config: &Config) -> u8 {
-        match &mut self.aside {
-            Some(aside) if config.recovery.uses_sack() => aside.reassembly.compose(),
-            _ => 0,
-        }
-    }
-
+    /// The SACK blocks of the ACK that left last.
     pub(super) fn sacks(&self) -> &[SackBlock] {
         let aside = self.aside.as_ref();
         aside.map_or(&[], |aside| aside.reassembly.blocks())

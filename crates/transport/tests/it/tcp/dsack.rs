@@ -1,11 +1,13 @@
 //! Reports of duplicates (RFC 2883): the tables of its section 4 for a receiver, and those of section 5 for what a
 //! sender makes of them.
 
-use incastle_transport::tcp::{Batch, Config};
+use incastle_transport::tcp::{Batch, CeChange, Config, EcnMode};
 use incastle_units::{Ecn, Span};
 
-use super::script::{beginning, control, judged, rack, rack_alone, script, timeouts};
-use super::wire::{Fate, Packet, Receiver, data, ms};
+use super::script::{
+    beginning, control, judged, measured, rack, rack_alone, script, timeouts, write,
+};
+use super::wire::{Fate, Gathering, Packet, Receiver, data, ms};
 
 /// The first and the last number of a segment of a table.
 fn numbers(segment: &str) -> (u64, u64) {
@@ -233,4 +235,42 @@ fn duplicate_reports_widen_the_window_of_reordering() {
         .collect();
     assert!(!again.is_empty(), "the first is found lost");
     assert!(again.iter().all(|seq| *seq < 20_000), "{again:?}");
+}
+
+/// A receiver whose NIC takes its ACKs late, or that takes its arrivals as a batch: each report leaves with the ACK
+/// that the duplicate has triggered (section 4), not with one of those that were due before.
+#[test]
+fn a_duplicate_is_reported_by_its_ack() {
+    let mut receiver = Receiver::new(&rack(4));
+    for seq in [1000, 0, 3000, 2000] {
+        receiver.take(&data(ms(0), seq, 1000), Ecn::NotEct, Batch::More);
+    }
+    assert_eq!(
+        receiver.take(&data(ms(0), 2000, 1000), Ecn::NotEct, Batch::Last),
+        ["0 B ack 0", "0 B ack 2000", "0 B ack 4000 sack 2000-3000"]
+    );
+}
+
+/// Were the report with the first of the three ACKs, the second would leave a reported segment at SND.UNA.
+#[test]
+fn a_timeout_after_the_loss_of_a_duplicate_report_repeats_the_first_segment() {
+    let config = Config {
+        ecn: EcnMode::Dctcp(CeChange::Linux),
+        delayed_ack_count: 2,
+        ..rack_alone(3)
+    };
+    let mut wire = measured(&config);
+    wire.gathering = Gathering::Batch;
+    let wire = script(
+        "100 A 1000+1000
+         100 A 2000+1000 CE
+         100 A 3000+1000 twice 0
+         110 B ack 2000
+         110 B ECE ack 3000
+         110 B ack 4000 sack 3000-4000 lost
+         320 A 3000+1000 again
+         330 B ack 4000 sack 3000-4000",
+    )
+    .go_on(wire, write(3000, 10_000));
+    assert_eq!(wire.endpoints[0].acknowledged(), 4000);
 }

@@ -3,6 +3,7 @@
 //! retransmission, "lost", "CE" and "late" are what the wire did to it.
 
 mod acknowledgements;
+mod adverse;
 mod bbr;
 mod config;
 mod connections;

@@ -9,11 +9,11 @@ use incastle_transport::tcp::{
 use incastle_units::{Bytes, Span, Time, random};
 use proptest::prelude::*;
 
-use super::wire::{FIRST, Fate, Packet, SplitMix, Timeout, Wire, config, ms, new_reno};
+use super::wire::{FIRST, Fate, Gathering, Packet, SplitMix, Timeout, Wire, config, ms, new_reno};
 
 /// How the wire misbehaves, in percent of all packets.
 #[derive(Debug, Clone)]
-struct Weather {
+pub(super) struct Weather {
     seed: u64,
     loss: u64,
     reordering: u64,
@@ -21,7 +21,7 @@ struct Weather {
     marks: u64,
 }
 
-fn weather() -> impl Strategy<Value = Weather> {
+pub(super) fn weather() -> impl Strategy<Value = Weather> {
     (any::<u64>(), 0..30_u64, 0..30_u64, 0..10_u64, 0..30_u64).prop_map(
         |(seed, loss, reordering, duplication, marks)| Weather {
             seed,
@@ -34,7 +34,7 @@ fn weather() -> impl Strategy<Value = Weather> {
 }
 
 impl Weather {
-    fn judge(&self) -> impl FnMut(&Packet) -> Fate + 'static {
+    pub(super) fn judge(&self) -> impl FnMut(&Packet) -> Fate + 'static {
         let mut rng = SplitMix(self.seed);
         let weather = self.clone();
         move |_| {
@@ -75,7 +75,7 @@ fn recovery() -> impl Strategy<Value = Recovery> {
 }
 
 prop_compose! {
-    fn any_config()(
+    pub(super) fn any_config()(
         recovery in recovery(),
         ecn in ecn_mode(),
         switches in any::<[bool; 7]>(),
@@ -116,7 +116,7 @@ prop_compose! {
     }
 }
 
-fn controller(config: &Config, dctcp: bool) -> Algorithm {
+pub(super) fn controller(config: &Config, dctcp: bool) -> Algorithm {
     if !dctcp {
         return new_reno(config);
     }
@@ -126,7 +126,7 @@ fn controller(config: &Config, dctcp: bool) -> Algorithm {
 }
 
 /// All data have arrived and are acknowledged, and no event is left.
-fn assert_complete(wire: &mut Wire, sizes: [u64; 2]) {
+pub(super) fn assert_complete(wire: &mut Wire, sizes: [u64; 2]) {
     for (end, size) in sizes.into_iter().enumerate() {
         assert_eq!(wire.endpoints[1 - end].delivered(), size);
         assert_eq!(wire.endpoints[end].acknowledged(), size);
@@ -210,7 +210,7 @@ proptest! {
         ];
         let end = |role| Connection::new(&config, controller(&config, dctcp), role);
         let mut wire = Wire::new([end(Role::Active), end(Role::Passive)], weather.judge());
-        wire.batching = batching;
+        wire.gathering = if batching { Gathering::Batch } else { Gathering::Off };
         wire.endpoints[0].open(ms(0));
         for (end, size) in sizes.into_iter().enumerate() {
             // The application writes twice.

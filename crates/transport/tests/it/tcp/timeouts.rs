@@ -1,10 +1,12 @@
 //! The retransmission timer: when it fires, back-off, Karn's rule, go-back-N, desynchronisation.
 
-use incastle_transport::tcp::{Config, Connection, Flags, Recovery, Role, RtoConfig};
+use incastle_transport::tcp::{
+    Arrival, Config, Connection, Flags, Recovery, Role, RtoConfig, SackBlock,
+};
 use incastle_units::{Bytes, Span, Time};
 
 use super::script::{script, write};
-use super::wire::{Fate, SplitMix, Wire, ack, clear, config, lose, ms, new_reno, outage};
+use super::wire::{FIRST, Fate, SplitMix, Wire, ack, clear, config, lose, ms, new_reno, outage};
 
 #[test]
 fn timeouts_back_off_and_a_sample_ends_it() {
@@ -56,6 +58,14 @@ fn the_timeout_has_a_minimum_and_whole_ticks() {
         fires(&with(Span::from_ms(100), Span::from_ms(30))),
         Span::from_ms(120)
     );
+}
+
+/// A report of data.
+fn block(start: u32, end: u32) -> SackBlock {
+    SackBlock {
+        start: FIRST.wrapping_add(start),
+        end: FIRST.wrapping_add(end),
+    }
 }
 
 /// A sender whose first segment timed out once; the ACK comes 5 ms after the retransmission.
@@ -169,6 +179,42 @@ fn sack_goes_back_around_what_was_reported() {
          1030 B ack 5000",
     )
     .play(&config, write(5000, 1200));
+}
+
+/// RFC 2018, section 5: after a timeout the segment at SND.UNA leaves again, although it was reported. No receiver here
+/// discards what it reported; a segment made by hand does.
+#[test]
+fn a_reported_segment_at_the_left_edge_is_repeated() {
+    for recovery in [Recovery::Sack, Recovery::RackTlp] {
+        let config = Config {
+            recovery,
+            ..config()
+        };
+        let mut rng = SplitMix(1);
+        let mut sender = Connection::new(&config, new_reno(&config), Role::Active);
+        sender.write(4000);
+        while sender.poll_transmit(ms(0), &mut rng).is_some() {}
+        let reports = [block(1000, 2000), block(3000, 4000)];
+        for (at, next, sacks) in [(20, 0, reports.as_slice()), (21, 1000, &[])] {
+            let segment = ack(ms(at), next, Flags::NONE);
+            let arrival = Arrival {
+                sacks,
+                ..clear(&segment)
+            };
+            sender.handle(ms(at), &arrival, &mut rng);
+            while sender.poll_transmit(ms(at), &mut rng).is_some() {}
+        }
+        let mut again = Vec::new();
+        while sender.stats().timeouts == 0 {
+            let at = sender.poll_timeout().expect("armed");
+            sender.handle_timeout(at, &mut rng);
+            let leaves = std::iter::from_fn(|| sender.poll_transmit(at, &mut rng));
+            again = leaves
+                .map(|sent| sent.segment.seq.wrapping_sub(FIRST))
+                .collect();
+        }
+        assert_eq!(again, [1000], "{recovery:?}");
+    }
 }
 
 #[test]

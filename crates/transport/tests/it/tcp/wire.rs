@@ -202,6 +202,17 @@ pub(crate) struct Timeout {
     pub(crate) before: usize,
 }
 
+/// What happens between arrivals of one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Gathering {
+    /// Packets leave after each.
+    Off,
+    /// Nothing: they are one batch.
+    Batch,
+    /// Nothing leaves, because the NIC is busy; each is a batch.
+    BusyNic,
+}
+
 pub(crate) type Judge = Box<dyn FnMut(&Packet) -> Fate>;
 
 /// Two endpoints and the wire between them.
@@ -214,8 +225,9 @@ pub(crate) struct Wire {
     pub(crate) timeouts: Vec<Timeout>,
     /// Every packet that arrived, and when.
     pub(crate) heard: Vec<(Time, Packet)>,
-    /// Whether arrivals of one instant are delivered together.
-    pub(crate) batching: bool,
+    pub(crate) gathering: Gathering,
+    /// Packets arrive at multiples of this, where it is not zero.
+    pub(crate) interrupts: Span,
     pub(crate) judge: Judge,
     flying: BTreeMap<(Time, u64), (Packet, Ecn)>,
     counter: u64,
@@ -235,7 +247,8 @@ impl Wire {
             events: Vec::new(),
             timeouts: Vec::new(),
             heard: Vec::new(),
-            batching: false,
+            gathering: Gathering::Off,
+            interrupts: Span::ZERO,
             judge: Box::new(judge),
             flying: BTreeMap::new(),
             counter: 0,
@@ -302,6 +315,12 @@ impl Wire {
 
     fn fly(&mut self, at: Time, packet: &Packet, ecn: Ecn) {
         self.counter += 1;
+        let at = if self.interrupts > Span::ZERO {
+            let interval = self.interrupts.as_ps();
+            Time::from_ps(at.as_ps().div_ceil(interval) * interval)
+        } else {
+            at
+        };
         self.flying
             .insert((at, self.counter), (packet.clone(), ecn));
     }
@@ -351,7 +370,7 @@ impl Wire {
             .flying
             .first_key_value()
             .is_some_and(|(key, next)| key.0 == self.now && next.0.from == packet.from);
-        let batch = if self.batching && follows {
+        let batch = if follows && self.gathering == Gathering::Batch {
             Batch::More
         } else {
             Batch::Last
@@ -364,7 +383,7 @@ impl Wire {
             batch,
         };
         self.endpoints[to].handle(self.now, &arrival, &mut self.rng);
-        if batch == Batch::Last {
+        if !follows || self.gathering == Gathering::Off {
             self.pump();
         }
     }
