@@ -16,6 +16,7 @@ mod dcqcn;
 mod dctcp;
 mod dcudp;
 mod dt_cwa;
+mod frame_limiter;
 mod hpcc;
 mod hystart;
 mod hystart_plus_plus;
@@ -49,6 +50,7 @@ pub use dcudp::{
     DcudpRtt, LossInUdpMode,
 };
 pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
+pub use frame_limiter::{FrameLimiter, ReactionPointSettings};
 pub use hpcc::{Hpcc, HpccConfig, IntWords};
 pub use new_reno::NewReno;
 pub use pacing::{Paced, PacingRatio};

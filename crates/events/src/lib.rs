@@ -1,9 +1,13 @@
-//! Events of a simulation in their total order, and the queue that holds them.
+//! Events of a simulation in their total order, the queue that holds them, and the clock.
 //!
-//! A source of events is a number here. Leaves out: the clock and the processing of events, which the engine has.
+//! A source of events is a number here. Leaves out: the processing of events, which the engine has.
 
+mod clock;
 mod event;
 mod event_queue;
+mod turns;
 
+pub use clock::{Clock, LAST_TURN, Livelock, MAX_EVENTS_PER_INSTANT, Order};
 pub use event::{Event, Kind};
 pub use event_queue::EventQueue;
+pub use turns::Turns;

@@ -4,7 +4,6 @@
 //! incastle-routing. Leaves out: the processing of events, which is in
 //! `simulation`.
 
-mod clock;
 mod ids;
 
 pub use ids::{AppIndex, EventCountIndex};
@@ -14,5 +13,6 @@ pub use incastle_routing::{
 pub use incastle_units::Digest;
 pub use incastle_units::random::{Purpose, Source, substream};
 
-pub(crate) use clock::{Clock, LAST_TURN, Livelock, MAX_EVENTS_PER_INSTANT, Order};
-pub(crate) use incastle_events::{Event, EventQueue, Kind};
+pub(crate) use incastle_events::{
+    Clock, Event, EventQueue, Kind, Livelock, MAX_EVENTS_PER_INSTANT, Order, Turns,
+};

@@ -2,6 +2,7 @@
 
 use std::mem::offset_of;
 
+use incastle_congestion::FrameLimiter;
 use incastle_queueing::PrioritySet;
 use incastle_rdma::Turn;
 use incastle_transport::tcp;
@@ -11,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
 use crate::flow::{DATA_HEADERS, Framing, Held, Leaving, RdmaEndpoint, Transport};
 use crate::layout::Slot;
-use crate::network::{Body, Extras, Identity, Limiter, Marks, Packet, Pool};
+use crate::network::{Body, Extras, Identity, Marks, Packet, Pool};
 
 /// Bytes of TCP and IP headers without options.
 const TCP_HEADERS: u16 = 40;
@@ -20,6 +21,9 @@ const UDP_HEADERS: u16 = 28;
 
 /// More bytes than any endpoint receives. Above it, `expect` has the number of packets sent at the notice.
 const REACHED: u64 = 1 << 63;
+
+/// A rate limiter in a NIC.
+pub(crate) type Limiter = FrameLimiter<Packet, Xoshiro256PlusPlus>;
 
 /// The endpoint. State that few flows have comes last. Long lists begin sixteen bytes after the beginning of a cache
 /// line, and the other fields take ten lines then. Alignment is no alternative: lists of aligned elements grow and
@@ -391,7 +395,7 @@ impl Endpoint {
         let mut packet = Packet::EMPTY;
         if self.limiter_has_room() && self.poll_transmit(now, extras, &mut packet) {
             if let Some(limiter) = &mut self.limiter {
-                limiter.push(packet);
+                limiter.push(packet.size(), packet);
             }
             return Some(packet);
         }

@@ -5,7 +5,6 @@ mod changes;
 mod extras;
 mod failure;
 mod host;
-mod limiter;
 mod nic_pauses;
 mod occupancy;
 mod packet;
@@ -17,12 +16,12 @@ mod pausing;
 mod port;
 mod queue_pairs;
 mod shared_memory;
-mod turns;
 mod view;
 mod wire;
 
 pub use builder::{BuildError, LinkConfig, NetworkBuilder, PortKind, SwitchConfig};
 
+pub use incastle_congestion::ReactionPointSettings;
 pub use incastle_links::{
     Degradation, GilbertElliott, Jitter, JitterDistribution, Loss, RateChange, WireCounters,
 };
@@ -31,16 +30,15 @@ pub use incastle_routing::Ecmp;
 pub use failure::Outage;
 pub use host::{Coalescing, HostConfig, JitterAppliesTo};
 pub use incastle_queueing::{ClassifyBy, FairConfig, FairDrop};
-pub use limiter::ReactionPointSettings;
 pub use pause_recorder::EgressQueue;
 pub use pause_storm::PauseStorm;
 pub use pause_table::PortPauses;
 pub use port::{PortCounters, PriorityConfig};
 
+pub(crate) use crate::core::Turns;
 pub(crate) use extras::{Arenas, Extras};
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
-pub(crate) use limiter::Limiter;
 pub(crate) use nic_pauses::NicPauses;
 pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, Pool};
 pub(crate) use pause_storm::Storm;
@@ -51,7 +49,6 @@ pub(crate) use port::{
 };
 pub(crate) use queue_pairs::QueuePairs;
 pub(crate) use shared_memory::SharedMemory;
-pub(crate) use turns::Turns;
 pub(crate) use wire::Wire;
 
 use std::collections::BTreeMap;

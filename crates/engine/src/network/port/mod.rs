@@ -220,7 +220,7 @@ impl Port {
         self.send_late(offer, Span::ZERO, pool)
     }
 
-    /// As [`Self::send`], for a packet whose arrival has a turn (`network::turns`).
+    /// As [`Self::send`], for a packet whose arrival has a turn ([`crate::core::Turns`]).
     #[inline(always)]
     pub(crate) fn send_late(
         &mut self,

@@ -1,13 +1,13 @@
 //! Rate limiting: an endpoint whose congestion notifications have given it a reaction point.
 //!
 //! Its frames pass the limiter in front of the NIC; once the reaction point is inactive they pass it by. Source: see
-//! `network::limiter`. Leaves out: notifications for released flows.
+//! `FrameLimiter`. Leaves out: notifications for released flows.
 
-use incastle_congestion::Feedback;
+use incastle_congestion::{Feedback, FrameLimiter};
 
 use super::HostStack;
 use crate::core::{EndpointIndex, HostIndex, Purpose, Source, substream};
-use crate::network::{Limiter, Packet};
+use crate::network::Packet;
 use crate::probe::{Probe, TraceEvent};
 
 impl<P: Probe> HostStack<P> {
@@ -28,7 +28,7 @@ impl<P: Probe> HostStack<P> {
         let limiter = endpoint.limiter_or(|| {
             let index = u64::from(packet.to.0);
             let rng = substream(seed, Source::Endpoint, index, Purpose::RateLimiter);
-            Limiter::new(settings, line, rng)
+            FrameLimiter::new(settings, line, rng)
         });
         limiter.notified(now, Feedback { psi });
         self.fabric

@@ -4,22 +4,23 @@
 
 use incastle_units::{Span, Time};
 
-use super::EventQueue;
+use crate::EventQueue;
 
 /// More events than this at one instant are a livelock.
-pub(crate) const MAX_EVENTS_PER_INSTANT: u32 = 10_000_000;
+pub const MAX_EVENTS_PER_INSTANT: u32 = 10_000_000;
 
 /// The last turn of an event within its nanosecond.
-pub(crate) const LAST_TURN: u64 = 999;
+pub const LAST_TURN: u64 = 999;
 
 /// More than [`MAX_EVENTS_PER_INSTANT`] events at the present instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Livelock;
+pub struct Livelock;
 
 /// The clock.
 #[derive(Debug, Default)]
-pub(crate) struct Clock {
-    pub(crate) events: EventQueue,
+pub struct Clock {
+    /// The events after it.
+    pub events: EventQueue,
     now: Time,
     at_this_instant: u32,
     order: Order,
@@ -27,25 +28,25 @@ pub(crate) struct Clock {
 
 /// The order of events at one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum Order {
-    /// By kind, as `core::event` has it: departures before arrivals.
+pub enum Order {
+    /// By kind, as `event` has it: departures before arrivals.
     #[default]
     ByKind,
     /// As in ns-3, where instants are whole nanoseconds: the event that was entered first comes first. Picoseconds are the
-    /// turns of the events of a nanosecond (`network::turns`).
+    /// turns of the events of a nanosecond (`turns`).
     AsEntered,
 }
 
 impl Clock {
     /// The present instant.
     #[inline(always)]
-    pub(crate) const fn now(&self) -> Time {
+    pub const fn now(&self) -> Time {
         self.now
     }
 
     /// Advances to the instant of the next event.
     #[inline(always)]
-    pub(crate) fn advance(&mut self, at: Time) -> Result<(), Livelock> {
+    pub fn advance(&mut self, at: Time) -> Result<(), Livelock> {
         assert!(at >= self.now, "time never runs back");
         if at > self.now {
             self.now = self.instant_of(at);
@@ -60,7 +61,7 @@ impl Clock {
     }
 
     /// The instant of an event that comes after all others of its instant, where these have turns.
-    pub(crate) fn last_turn(&self, at: Time) -> Time {
+    pub fn last_turn(&self, at: Time) -> Time {
         match self.order {
             Order::ByKind => at,
             Order::AsEntered => at.saturating_add(Span::from_ps(LAST_TURN)),
@@ -68,7 +69,7 @@ impl Clock {
     }
 
     /// Changes the order of events at one instant.
-    pub(crate) fn set_order(&mut self, order: Order) {
+    pub fn set_order(&mut self, order: Order) {
         self.order = order;
     }
 
@@ -81,7 +82,7 @@ impl Clock {
     }
 
     /// Advances to an instant without events.
-    pub(crate) fn rest(&mut self, until: Time) {
+    pub fn rest(&mut self, until: Time) {
         self.now = self.now.max(until);
     }
 }

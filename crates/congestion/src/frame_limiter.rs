@@ -3,15 +3,14 @@
 //! It is between an endpoint and the NIC's queue, below any transport, and exists from the first notification on.
 //! While it is inactive frames pass it by. A frame of s bytes occupies the limiter for s / rate. After a change of the
 //! rate, the rest of the frame is sent at the new one. Its queue is short and never drops: further frames stay with
-//! the sender. The rates are those of `incastle_congestion`. Leaves out: several flows in one limiter.
+//! the sender. Source: 802.1Qau. Leaves out: several flows in one limiter.
 
 use std::collections::VecDeque;
 
-use incastle_congestion::{Feedback, RateLimiter, RateState, ReactionPoint, ReactionPointConfig};
-use incastle_units::{Rate, Span, Time};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use incastle_units::{Bytes, Rate, Span, Time};
+use rand_core::Rng;
 
-use crate::network::Packet;
+use crate::{Feedback, RateLimiter, RateState, ReactionPoint, ReactionPointConfig};
 
 /// The reaction points of a host: one for each of its flows that is notified.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -22,12 +21,13 @@ pub struct ReactionPointSettings {
     pub queue: u32,
 }
 
-/// The limiter.
-pub(crate) struct Limiter {
+/// The limiter, of frames `F`, with its random numbers.
+pub struct FrameLimiter<F, R> {
     point: ReactionPoint,
     line: Rate,
-    rng: Xoshiro256PlusPlus,
-    queue: VecDeque<Packet>,
+    rng: R,
+    /// Frames with their sizes.
+    queue: VecDeque<(Bytes, F)>,
     room: usize,
     /// The end of the frame released last, at the present rate.
     free_at: Time,
@@ -35,12 +35,9 @@ pub(crate) struct Limiter {
     reported: Option<RateState>,
 }
 
-impl Limiter {
-    pub(crate) fn new(
-        settings: ReactionPointSettings,
-        line: Rate,
-        rng: Xoshiro256PlusPlus,
-    ) -> Self {
+impl<F, R: Rng> FrameLimiter<F, R> {
+    /// A limiter in a NIC of this line rate, before the first notification.
+    pub fn new(settings: ReactionPointSettings, line: Rate, rng: R) -> Self {
         assert!(settings.queue > 0, "a limiter holds at least one packet");
         let config = ReactionPointConfig {
             line_rate: line,
@@ -58,68 +55,68 @@ impl Limiter {
     }
 
     /// Whether frames pass through it.
-    pub(crate) fn is_active(&self) -> bool {
+    pub fn is_active(&self) -> bool {
         self.point.rate().is_some() || !self.queue.is_empty()
     }
 
     /// Whether it takes another frame. At line rate it takes none: it drains, and then frames pass it by.
-    pub(crate) fn has_room(&self) -> bool {
+    pub fn has_room(&self) -> bool {
         self.queue.len() < self.room && self.rate() < self.line
     }
 
-    pub(crate) fn push(&mut self, packet: Packet) {
+    /// Takes a frame of a size. There must be room.
+    pub fn push(&mut self, size: Bytes, frame: F) {
         assert!(self.has_room(), "further frames stay with the sender");
-        self.queue.push_back(packet);
+        self.queue.push_back((size, frame));
     }
 
     /// The frames inside.
-    pub(crate) fn held(&self) -> &VecDeque<Packet> {
-        &self.queue
+    pub fn held(&self) -> impl Iterator<Item = &F> {
+        self.queue.iter().map(|(_, frame)| frame)
     }
 
     /// A notification has arrived.
-    pub(crate) fn notified(&mut self, now: Time, feedback: Feedback) {
+    pub fn notified(&mut self, now: Time, feedback: Feedback) {
         self.at_a_new_rate(now, |point, rng| point.on_cnm(now, feedback, rng));
     }
 
     /// The instant of `next_timer` may have come.
-    pub(crate) fn handle_timeout(&mut self, now: Time) {
+    pub fn handle_timeout(&mut self, now: Time) {
         if self.point.next_timer().is_some_and(|at| at <= now) {
             self.at_a_new_rate(now, |point, rng| point.on_timer(now, rng));
         }
     }
 
     /// The next timer of the reaction point.
-    pub(crate) fn next_timer(&self) -> Option<Time> {
+    pub fn next_timer(&self) -> Option<Time> {
         self.point.next_timer()
     }
 
     /// The next release, if frames wait.
-    pub(crate) fn next_release(&self) -> Option<Time> {
+    pub fn next_release(&self) -> Option<Time> {
         (!self.queue.is_empty()).then_some(self.free_at)
     }
 
     /// Releases the next frame, if it may leave now.
-    pub(crate) fn release(&mut self, now: Time) -> Option<Packet> {
+    pub fn release(&mut self, now: Time) -> Option<F> {
         if self.free_at > now {
             return None;
         }
-        let packet = self.queue.pop_front()?;
-        let size = packet.size();
+        let (size, frame) = self.queue.pop_front()?;
         self.point.on_sent(now, size, &mut self.rng);
         self.free_at = now + self.rate().span_of(size);
-        Some(packet)
+        Some(frame)
     }
 
     /// Reports an empty queue to the reaction point.
-    pub(crate) fn rest(&mut self, now: Time) {
+    pub fn rest(&mut self, now: Time) {
         if self.queue.is_empty() {
             self.point.on_idle(now);
         }
     }
 
     /// The state, if it has changed since the last call.
-    pub(crate) fn poll_state(&mut self) -> Option<RateState> {
+    pub fn poll_state(&mut self) -> Option<RateState> {
         let state = self.point.state();
         (self.reported.replace(state) != Some(state)).then_some(state)
     }
@@ -129,11 +126,7 @@ impl Limiter {
     }
 
     /// Applies a change of the rate: the rest of the frame released last is sent at the new one.
-    fn at_a_new_rate(
-        &mut self,
-        now: Time,
-        change: impl FnOnce(&mut ReactionPoint, &mut Xoshiro256PlusPlus),
-    ) {
+    fn at_a_new_rate(&mut self, now: Time, change: impl FnOnce(&mut ReactionPoint, &mut R)) {
         let before = self.rate().bits_per_second();
         change(&mut self.point, &mut self.rng);
         let after = self.rate().bits_per_second();
@@ -148,7 +141,7 @@ impl Limiter {
 
 #[cfg(test)]
 mod tests {
-    use incastle_units::Bytes;
+    use rand_xoshiro::Xoshiro256PlusPlus;
     use rand_xoshiro::rand_core::SeedableRng;
 
     use super::*;
@@ -163,7 +156,7 @@ mod tests {
 
     /// At 750 Mbit/s from the start on, with two frames of 750 bytes, the first of which leaves
     /// immediately: 6000 bits take 8 us.
-    fn limiter() -> Limiter {
+    fn limiter() -> FrameLimiter<(), Xoshiro256PlusPlus> {
         let settings = ReactionPointSettings {
             template: ReactionPointConfig {
                 timer: Span::from_us(2),
@@ -173,21 +166,17 @@ mod tests {
             queue: 2,
         };
         let rng = Xoshiro256PlusPlus::seed_from_u64(1);
-        let mut limiter = Limiter::new(settings, LINE, rng);
+        let mut limiter = FrameLimiter::new(settings, LINE, rng);
         limiter.notified(Time::ZERO, QUARTER);
-        let frame = Packet {
-            size: 750,
-            ..Packet::EMPTY
-        };
-        assert_eq!(frame.size(), Bytes::new(750));
-        limiter.push(frame);
-        limiter.push(frame);
+        let size = Bytes::new(750);
+        limiter.push(size, ());
+        limiter.push(size, ());
         assert!(limiter.release(Time::ZERO).is_some());
         limiter
     }
 
     /// Asserts that the second frame leaves at an instant, and not a picosecond before.
-    fn leaves_at(mut limiter: Limiter, at: Time) {
+    fn leaves_at(mut limiter: FrameLimiter<(), Xoshiro256PlusPlus>, at: Time) {
         assert!(limiter.release(at - Span::from_ps(1)).is_none());
         assert!(limiter.release(at).is_some());
     }
