@@ -1,4 +1,5 @@
-//! Links that change during a run, as state machines: rates by schedule; losses, corruption and delays at random.
+//! Links: their framing, and changes during a run as state machines: rates by schedule; losses, corruption and delays at
+//! random.
 //!
 //! Models one direction of a link: its rate over time, and the fate of each packet that enters it. Inputs are the time
 //! and the size of a packet. Leaves out: the packets on a link and their order, the events, and links that fail, which
@@ -6,12 +7,14 @@
 
 mod degraded;
 mod delay;
+mod framing;
 mod loss;
 mod rate_schedule;
 mod transit;
 
 pub use degraded::{Degradation, DegradedLink, Fate, WireCounters};
 pub use delay::{Jitter, JitterDistribution};
+pub use framing::Framing;
 pub use loss::{GilbertElliott, Loss};
 pub use rate_schedule::{RateChange, RateSchedule, area};
 pub use transit::Transit;

@@ -51,4 +51,9 @@ impl Alpha {
         u128::from(held.count()) * 1_000_000_000
             <= u128::from(self.billionths) * u128::from(free.count())
     }
+
+    /// Whether as much is held as [`Self::of`] gives, without its division.
+    pub(crate) fn is_reached(self, held: Bytes, free: Bytes) -> bool {
+        !self.admits(held + Bytes::new(1), free)
+    }
 }

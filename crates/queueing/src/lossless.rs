@@ -82,6 +82,11 @@ impl Lossless {
         Ok(())
     }
 
+    /// As [`PriorityMemory::admit_calmly`].
+    pub fn admit_calmly(&mut self, passage: &Passage) -> bool {
+        self.memory.admit_calmly(passage)
+    }
+
     /// The link of a port has failed with this packet in its queue, whose sending has begun or not.
     pub fn cut(&mut self, now: Time, passage: &Passage, begun: bool) {
         if !begun || self.release_at == ReleaseAt::End {
@@ -103,6 +108,17 @@ impl Lossless {
         if let Some(sender) = self.senders.get_mut(port) {
             sender.change_rate(rate);
         }
+    }
+
+    /// Whether a packet may leave its accounts later than it departs, as long as nobody is paused: nothing else depends on
+    /// its instant.
+    pub fn may_release_late(&self) -> bool {
+        self.release_at == ReleaseAt::End && self.memory.is_monotonic()
+    }
+
+    /// Whether no peer is to be paused.
+    pub const fn is_calm(&self) -> bool {
+        self.memory.is_calm()
     }
 
     /// Whether a packet that is being sent is in its accounts.

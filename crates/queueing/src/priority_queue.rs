@@ -120,6 +120,11 @@ impl<T: Queued> PriorityQueue<T> {
         self.transmitter.packet()
     }
 
+    /// Its departure.
+    pub fn departs(&self) -> Option<Time> {
+        self.transmitter.departs()
+    }
+
     /// The priorities that are paused.
     pub const fn paused(&self) -> PrioritySet {
         self.paused
@@ -141,11 +146,25 @@ impl<T: Queued> PriorityQueue<T> {
         packet: T,
         line: &mut Serializer,
     ) -> Option<Time> {
+        if self.is_next(priority) {
+            let size = packet.size();
+            self.began = Some(Began { priority, size });
+            return Some(self.transmitter.begin(ready, packet, line));
+        }
         self.total.packets += Packets::new(1);
         self.total.bytes += packet.size();
         self.lanes[priority.index()].push(Waiting { ready, packet });
         self.waiting.insert(priority);
         self.begin(ready, line)
+    }
+
+    /// Whether a packet of this priority is sent as soon as it comes, whatever the rounds of others: the line is idle, and
+    /// nothing waits.
+    fn is_next(&self, priority: Priority) -> bool {
+        self.transmitter.packet().is_none()
+            && self.total.packets == Packets::ZERO
+            && !self.paused.contains(priority)
+            && self.scheduler.is_strict(priority)
     }
 
     /// Appends a frame of MAC control; returns its departure if it is sent immediately.

@@ -126,6 +126,11 @@ impl Scheduler {
         waiting.intersection(self.strict).highest()
     }
 
+    /// Whether a priority goes before all which share by rounds.
+    pub fn is_strict(&self, priority: Priority) -> bool {
+        self.strict.contains(priority)
+    }
+
     /// The priority whose first packet is sent now. The packet counts as sent.
     pub fn next(&mut self, heads: &Heads) -> Option<Priority> {
         let waiting = waiting(heads);

@@ -10,7 +10,7 @@ use incastle_units::{Ecn, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
-use crate::flow::{DATA_HEADERS, Framing, Held, Leaving, RdmaEndpoint, Transport};
+use crate::flow::{DATA_HEADERS, Framing, Held, RdmaEndpoint, Transport};
 use crate::layout::Slot;
 use crate::network::{Body, Extras, Identity, Marks, Packet, Pool};
 
@@ -21,6 +21,15 @@ const UDP_HEADERS: u16 = 28;
 
 /// More bytes than any endpoint receives. Above it, `expect` has the number of packets sent at the notice.
 const REACHED: u64 = 1 << 63;
+
+/// A packet that leaves its endpoint.
+pub(crate) struct Leaving {
+    /// Application bytes.
+    pub(crate) payload: u16,
+    /// Bytes of the headers, IP's included.
+    pub(crate) headers: u16,
+    pub(crate) ecn: Ecn,
+}
 
 /// A rate limiter in a NIC.
 pub(crate) type Limiter = FrameLimiter<Packet, Xoshiro256PlusPlus>;
@@ -267,7 +276,7 @@ impl Endpoint {
     fn address(&mut self, leaving: &Leaving, out: &mut Packet) {
         out.to = self.peer;
         out.host = self.peer_host;
-        out.size = self.framing.wire_bytes(leaving);
+        out.size = self.framing.wire_bytes(leaving.payload + leaving.headers);
         out.marks = Marks::of(leaving.ecn);
         out.class = self.framing.class;
         self.packets_sent += 1;

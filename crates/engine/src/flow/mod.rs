@@ -6,7 +6,6 @@ mod application;
 mod applications;
 mod endpoint;
 mod event_count;
-mod framing;
 mod held;
 mod rdma;
 mod table;
@@ -14,16 +13,15 @@ mod transport;
 mod udt;
 
 pub use application::{Actions, Application, FlowSpec, Notice, TransportSpec};
-pub use framing::Framing;
+pub use incastle_links::Framing;
 pub use rdma::QueuePairSettings;
 pub use table::{EndpointCounters, FlowRecord, QueuePairCounters, Stopped};
 pub use udt::{UdtCounters, UdtStart};
 
 pub(crate) use application::Action;
 pub(crate) use applications::Applications;
-pub(crate) use endpoint::{Endpoint, Origin, ip_bytes};
+pub(crate) use endpoint::{Endpoint, Leaving, Origin, ip_bytes};
 pub(crate) use event_count::{EventCounts, Wait};
-pub(crate) use framing::Leaving;
 pub(crate) use held::Held;
 pub(crate) use rdma::RdmaEndpoint;
 pub(crate) use table::{Addressed, FlowAccount, FlowHosts, Flows, LostDatagram, Opening};

@@ -322,13 +322,16 @@ impl NetworkBuilder {
             },
             &edges,
         );
+        let numbering = Numbering::of(&self.owners, self.switches.len());
+        for (port, number) in self.ports.iter_mut().zip(&numbering.numbers) {
+            port.set_number(*number);
+        }
         let hosts = self.hosts.iter().zip(host_ports).enumerate();
         let hosts = hosts.map(|(index, ((_, config), port))| {
             let rng = substream(seed, Source::Host, index as u64, Purpose::Jitter);
             let rate = self.ports[port.index()].rate();
             Host::new(port, rate, *config, rng)
         });
-        let numbering = Numbering::of(&self.owners, self.switches.len());
         let switch_names = self.switches.iter().map(|(name, _)| name.clone()).collect();
         let switches = self.switches.into_iter().zip(&numbering.ports_of);
         let switches = switches.map(|((_, config), ports)| Switch {
@@ -340,7 +343,7 @@ impl NetworkBuilder {
             }),
         });
         let switches = switches.collect();
-        let network = Network {
+        let mut network = Network {
             seed,
             order: self.order,
             pause_mode: self.pause_mode,
@@ -363,9 +366,11 @@ impl NetworkBuilder {
             captured: Vec::new(),
             pool: Pool::default(),
             extras: Extras::default(),
+            late_departures: 0,
             telemetry: false,
         };
         network.check_reachability()?;
+        network.begin_late();
         Ok(network)
     }
 

@@ -92,6 +92,11 @@ impl Failures {
         }
     }
 
+    /// Whether no link ever fails.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.changes.is_empty()
+    }
+
     /// Enters the next change, if there is one.
     pub(crate) fn enter_next(&self, events: &mut EventQueue) {
         if let Some(next) = self.changes.get(self.past) {

@@ -5,6 +5,7 @@ mod changes;
 mod extras;
 mod failure;
 mod host;
+mod late;
 mod nic_pauses;
 mod occupancy;
 mod packet;
@@ -110,6 +111,8 @@ pub struct Network {
     /// The packets in ports and on links.
     pub(crate) pool: Pool,
     pub(crate) extras: Extras,
+    /// Departures that were processed without events.
+    pub(crate) late_departures: u64,
     /// Whether switches make records in packets that gather telemetry.
     pub(crate) telemetry: bool,
 }
@@ -211,6 +214,7 @@ impl Network {
     /// Captures the packets that a port sends; it has departure events from now on. Where events have turns, those of a
     /// NIC would change the turns of others: it reports a packet at its begin.
     pub(crate) fn capture(&mut self, port: PortIndex) {
+        self.ports[port.index()].never_late();
         self.captured.resize(self.ports.len(), false);
         self.captured[port.index()] = true;
         let of_port = &mut self.ports[port.index()];

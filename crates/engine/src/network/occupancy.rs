@@ -24,6 +24,7 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> QueueSeen {
+        self.settle(at, now, probe);
         let Self {
             ports,
             pool,
@@ -54,6 +55,7 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> Backlog {
+        self.settle(port, now, probe);
         let (pool, extras) = (&mut self.pool, &mut self.extras);
         self.ports[port.index()].advance(now, Arenas { pool, extras }, probe)
     }
@@ -66,6 +68,7 @@ impl Network {
         now: Time,
         probe: &mut P,
     ) -> Vec<Occupancy> {
+        self.settle_switch(switch, now, probe);
         let Self {
             ports: all,
             pool,

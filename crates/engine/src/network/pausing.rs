@@ -7,16 +7,18 @@
 use incastle_queueing::{DropCause, Lossless, Passage, PauseDue, PauseFrame};
 use incastle_units::{Bytes, Time};
 
-use super::port::{Offer, Offered, PauseEvent, Sent, Wakes};
+use super::port::{NO_ACCOUNT, Offer, Offered, PauseEvent, Sent};
 use super::{Arenas, Network, Packet, enter};
 use crate::core::{Event, EventQueue, Kind, Node, PortIndex, SwitchIndex};
-use crate::layout::Slot;
 use crate::probe::Probe;
 
 /// The memory of a switch with priorities, and its entered refresh of pauses.
 pub(crate) struct Pausing {
     pub(super) lossless: Lossless,
     refresh: Option<Time>,
+    /// Whether departures from its ports need no events while nothing is paused (`late`).
+    pub(super) may_be_late: bool,
+    pub(super) late: bool,
 }
 
 impl Pausing {
@@ -24,7 +26,14 @@ impl Pausing {
         Self {
             lossless,
             refresh: None,
+            may_be_late: false,
+            late: false,
         }
+    }
+
+    /// Whether departures from its ports need no events at present.
+    pub(super) fn wants_lateness(&self) -> bool {
+        self.may_be_late && self.lossless.is_calm()
     }
 
     /// The next refresh, unless an earlier one is entered. At the instant of that one it is entered no more.
@@ -115,23 +124,33 @@ impl Network {
         probe: &mut P,
     ) -> Offered {
         let passage = self.passage(at, &self.pool.at(offer.slot).packet);
-        let lossless = self.switches[switch.index()].lossless.as_mut();
-        let admission = match lossless {
-            _ if self.ports[at.index()].gate.is_shut() => Err(DropCause::LinkDown),
-            _ if self.ports[at.index()].is_storming(passage.priority) => {
-                Err(DropCause::PauseWatchdog)
-            }
-            None => Ok(()),
-            Some(pausing) => pausing.lossless.admit(offer.now, &passage),
+        let admission = if self.ports[at.index()].gate.is_shut() {
+            Err(DropCause::LinkDown)
+        } else if self.ports[at.index()].is_storming(passage.priority) {
+            Err(DropCause::PauseWatchdog)
+        } else {
+            self.admit_exactly(switch, offer.now, &passage, probe)
         };
-        let port = &mut self.ports[at.index()];
+        let (port, ingress) = (&mut self.ports[at.index()], passage.ingress as u16);
         let Offered { verdict, wakes } =
-            port.offer_by_priority(offer, admission, &mut self.pool, probe);
-        let wakes = Wakes {
-            departure: self.begin_by_priority(switch, at, offer.now, wakes.departure),
-            ..wakes
-        };
+            port.offer_by_priority(offer, admission, ingress, &mut self.pool, probe);
+        let departure = self.begin_by_priority(switch, at, offer.now, wakes.departure);
+        let wakes = self.ports[at.index()].wake(departure);
         Offered { verdict, wakes }
+    }
+
+    /// Asks the memory of a switch whose departed packets have left its accounts.
+    #[inline(never)]
+    fn admit_exactly<P: Probe>(
+        &mut self,
+        switch: SwitchIndex,
+        now: Time,
+        passage: &Passage,
+        probe: &mut P,
+    ) -> Result<(), DropCause> {
+        self.settle_switch(switch, now, probe);
+        let pausing = self.switches[switch.index()].lossless.as_mut();
+        pausing.map_or(Ok(()), |pausing| pausing.lossless.admit(now, passage))
     }
 
     /// After the sending of a packet may have begun, which then has a departure: returns that of its event.
@@ -144,16 +163,17 @@ impl Network {
     ) -> Option<Time> {
         let port = &mut self.ports[at.index()];
         let (pool, extras) = (&mut self.pool, &mut self.extras);
-        let Some(slot) = port.begin_by_priority(now, Arenas { pool, extras }) else {
+        if !port.begin_by_priority(now, Arenas { pool, extras }) {
             return departure;
-        };
+        }
+        let passage = port.passage();
         let departs = departure.expect("a packet being sent departs");
         port.set_arrival(departs, &mut self.turns);
         let departs = self.turns.next(departs);
         if let Some(pausing) = &self.switches[switch.index()].lossless
             && !pausing.lossless.counts_sending()
         {
-            self.release_by_priority(switch, at, now, slot);
+            self.release_by_priority(switch, now, passage);
         }
         Some(departs)
     }
@@ -170,19 +190,17 @@ impl Network {
             return sent.next;
         };
         if pausing.lossless.counts_sending() {
-            self.release_by_priority(switch, at, now, sent.slot);
+            self.release_by_priority(switch, now, sent.passage);
         }
-        self.begin_by_priority(switch, at, now, sent.next)
+        let next = self.begin_by_priority(switch, at, now, sent.next);
+        self.ports[at.index()].wake_next(next)
     }
 
     /// A packet leaves the accounts of its switch.
-    fn release_by_priority(&mut self, switch: SwitchIndex, at: PortIndex, now: Time, slot: Slot) {
-        let packet = &self.pool.at(slot).packet;
-        if packet.is_pause() {
-            return;
-        }
-        let passage = self.passage(at, packet);
-        if let Some(pausing) = &mut self.switches[switch.index()].lossless {
+    fn release_by_priority(&mut self, switch: SwitchIndex, now: Time, passage: Option<Passage>) {
+        if let Some(passage) = passage
+            && let Some(pausing) = &mut self.switches[switch.index()].lossless
+        {
             pausing.lossless.release(now, &passage);
         }
     }
@@ -198,7 +216,7 @@ impl Network {
     ) {
         if let Node::Switch(switch) = self.owners[at.index()]
             && let Some(pausing) = &self.switches[switch.index()].lossless
-            && pausing.lossless.has_due()
+            && (pausing.lossless.has_due() || pausing.late != pausing.wants_lateness())
         {
             self.send_pauses_of(switch, now, events, probe);
         }
@@ -224,6 +242,7 @@ impl Network {
         for due in due {
             self.send_pause(switch, due, size, now, events, probe);
         }
+        self.update_lateness(switch, now, events, probe);
     }
 
     fn send_pause<P: Probe>(
@@ -244,14 +263,14 @@ impl Network {
         let offer = Offer::at(now, slot);
         if port.gate.is_shut() {
             let down = Err(DropCause::LinkDown);
-            port.offer_by_priority(offer, down, &mut self.pool, probe);
+            port.offer_by_priority(offer, down, NO_ACCOUNT, &mut self.pool, probe);
             self.discard(slot);
             return;
         }
-        let Offered { mut wakes, .. } =
-            port.offer_by_priority(offer, Ok(()), &mut self.pool, probe);
-        wakes.departure = self.begin_by_priority(switch, at, now, wakes.departure);
-        enter(events, at, wakes);
+        let Offered { wakes, .. } =
+            port.offer_by_priority(offer, Ok(()), NO_ACCOUNT, &mut self.pool, probe);
+        let departure = self.begin_by_priority(switch, at, now, wakes.departure);
+        enter(events, at, self.ports[at.index()].wake(departure));
     }
 
     /// The link of a port has failed in either direction: both ends forget their pauses.
@@ -376,6 +395,7 @@ impl Network {
         events: &mut EventQueue,
         probe: &mut P,
     ) -> Vec<Packet> {
+        self.settle(at, now, probe);
         let port = &mut self.ports[at.index()];
         let (flushed, mut wakes) = port.change_pauses(change, now, &mut self.pool, probe);
         let expiry = port.next_expiry(now);
@@ -384,7 +404,10 @@ impl Network {
             PauseTimer::Expiry(at).enter(expiry, events);
         }
         if let Node::Switch(switch) = self.owners[at.index()] {
-            wakes.departure = self.begin_by_priority(switch, at, now, wakes.departure);
+            let entered = self.follow_pauses_of(at);
+            let departure = self.begin_by_priority(switch, at, now, wakes.departure);
+            wakes = self.ports[at.index()].wake(departure);
+            wakes.departure = wakes.departure.or(entered);
             for packet in &flushed {
                 let passage = self.passage(at, packet);
                 if let Some(pausing) = &mut self.switches[switch.index()].lossless {

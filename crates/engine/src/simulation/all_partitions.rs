@@ -76,6 +76,12 @@ impl<'a, P: Probe> AllPartitions<'a, P> {
 
 /// The results of a finished run.
 pub struct Finished<P> {
+    /// The digest of all ports and endpoints, in the order of their indices.
+    pub digest: u64,
+    /// The latest instant that any partition has reached.
+    pub now: Time,
+    /// The totals.
+    pub totals: Totals,
     /// The network, with the counters of all ports and switches.
     pub network: Network,
     /// The probes, in the order of the partitions.
@@ -90,7 +96,9 @@ pub fn finish<P: Probe>(mut partitions: Vec<Simulation<P>>) -> Finished<P> {
         partition.stack.fabric.settle();
         partition.clear_future();
     }
-    AllPartitions::new(&partitions).check_conservation();
+    let whole = AllPartitions::new(&partitions);
+    whole.check_conservation();
+    let (digest, now, totals) = (whole.digest(), whole.now(), whole.totals());
     let flows = records(&mut partitions);
     let mut probes = Vec::new();
     let mut network: Option<Network> = None;
@@ -106,6 +114,9 @@ pub fn finish<P: Probe>(mut partitions: Vec<Simulation<P>>) -> Finished<P> {
         }
     }
     Finished {
+        digest,
+        now,
+        totals,
         network: network.expect("there is a partition at least"),
         probes,
         flows,

@@ -165,11 +165,12 @@ impl<P: Probe> Simulation<P> {
         Ok(Stop::Budget)
     }
 
-    /// No event is left until `until`; a simulation that is over stays at its end.
+    /// No event is left until `until`; a simulation that is over stays at its end. Departures without events are processed.
     fn rest(&mut self, until: Time) {
         if !self.is_over() {
             self.stack.fabric.clock.rest(until);
         }
+        self.stack.fabric.settle();
     }
 
     #[inline(always)]
@@ -234,7 +235,11 @@ impl<P: Probe> Simulation<P> {
 
     /// The totals so far.
     pub fn totals(&self) -> Totals {
-        self.stack.fabric.totals
+        let fabric = &self.stack.fabric;
+        Totals {
+            events: fabric.totals.events + fabric.network.late_departures,
+            ..fabric.totals
+        }
     }
 
     /// The network.

@@ -9,8 +9,8 @@ pub struct Totals {
     pub packet_hops: u64,
     /// Packets with application data received by hosts.
     pub data_packets: u64,
-    /// Events of ports, hosts and endpoints, without those of applications, changes of links and samples: with
-    /// several partitions each has some of these.
+    /// Events of ports, hosts and endpoints, departures processed without an event included, without those of applications,
+    /// changes of links and samples: with several partitions each has some of these.
     pub events: u64,
     /// Packets dropped.
     pub drops: u64,

@@ -3,11 +3,12 @@
 
 use crate::common::fabrics::{Fabric, Flow, changes, fabrics, flows};
 use incastle_cases::cases;
-use incastle_engine::core::{FlowIndex, Node, PortIndex};
+use incastle_engine::core::{FlowIndex, Node, PortIndex, SwitchIndex};
 use incastle_engine::layout::PrefetchHints;
 use incastle_engine::network::{Network, PortPauses};
 use incastle_engine::probe::{Lost, Probe};
-use incastle_engine::{Finished, Simulation, Totals, finish};
+use incastle_engine::{Finished, Simulation, Status, Totals, finish};
+use incastle_queueing::ReleaseAt;
 use incastle_units::{Span, Time};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -26,6 +27,8 @@ impl Probe for Drops {
 
 /// The result of a run.
 struct Outcome {
+    /// All drops, in their order.
+    drops: Vec<(FlowIndex, PortIndex)>,
     /// Drops of lossless flows, and of others.
     lossless: u64,
     lossy: u64,
@@ -37,9 +40,23 @@ struct Outcome {
 
 /// Runs flows over a network, and checks conservation on the way.
 fn run(network: Network, flows: &[Flow]) -> Outcome {
+    run_capturing(network, flows, |_, _| false)
+}
+
+/// The same; ports that are captured have departure events in any case.
+fn run_capturing(
+    network: Network,
+    flows: &[Flow],
+    captures: impl Fn(&Network, PortIndex) -> bool,
+) -> Outcome {
+    let captured: Vec<PortIndex> = network
+        .ports()
+        .filter(|at| captures(&network, *at))
+        .collect();
     let hosts = network.host_count();
     let flows: Vec<Flow> = flows.iter().map(|flow| flow.clone().among(hosts)).collect();
     let mut simulation = Simulation::new(network, Drops::default());
+    simulation.capture(&captured);
     for flow in &flows {
         simulation.add_application(Box::new(flow.clone()));
     }
@@ -56,7 +73,7 @@ fn run(network: Network, flows: &[Flow]) -> Outcome {
     let Finished {
         network, probes, ..
     } = finish(vec![simulation]);
-    let drops = &probes[0].0;
+    let drops = probes[0].0.clone();
     let lossless = drops
         .iter()
         .filter(|(flow, _)| started[flow.index()].is_lossless());
@@ -64,6 +81,7 @@ fn run(network: Network, flows: &[Flow]) -> Outcome {
     Outcome {
         lossless,
         lossy: drops.len() as u64 - lossless,
+        drops,
         totals,
         digest,
         network,
@@ -135,6 +153,85 @@ proptest! {
         let (one, other) = (once(), once());
         prop_assert_eq!((one.digest, one.totals), (other.digest, other.totals));
     }
+}
+
+/// Everything that is counted.
+fn counts(outcome: &Outcome) -> String {
+    let network = &outcome.network;
+    let switches = (0..network.switch_count()).map(SwitchIndex::from_index);
+    format!(
+        "{:?}",
+        (
+            outcome.digest,
+            outcome.totals,
+            &outcome.drops,
+            network.pause_table(outcome.end),
+            (network.ports().map(|at| network.counters(at))).collect::<Vec<_>>(),
+            (switches.map(|switch| network.max_stored(switch))).collect::<Vec<_>>(),
+        )
+    )
+}
+
+/// Departures need no events where packets leave their accounts with them.
+fn may_be_late(fabric: Fabric) -> Fabric {
+    Fabric {
+        release_at: ReleaseAt::End,
+        ..fabric
+    }
+}
+
+/// A port of a switch.
+fn is_of_switch(network: &Network, port: PortIndex) -> bool {
+    matches!(network.owner(port), Node::Switch(_))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(cases(2_000)))]
+
+    #[test]
+    fn departures_without_events_change_nothing(
+        fabric in fabrics(0..120), flows in flows(), some in 1_usize..4,
+    ) {
+        let fabric = may_be_late(fabric);
+        let all = run_capturing(fabric.build(), &flows, is_of_switch);
+        let none = run(fabric.build(), &flows);
+        let parts = run_capturing(fabric.build(), &flows, |network, port| {
+            is_of_switch(network, port) && port.index() % some == 0
+        });
+        prop_assert_eq!(counts(&all), counts(&none));
+        prop_assert_eq!(counts(&all), counts(&parts));
+    }
+}
+
+/// Without captures many departures have no events: a budget of events lasts longer.
+#[test]
+fn many_departures_have_no_events() {
+    let mut runner = proptest::test_runner::TestRunner::deterministic();
+    let mut slices = [0, 0];
+    for _ in 0..20 {
+        let tree = (fabrics(20..120), flows()).new_tree(&mut runner);
+        let (fabric, flows) = tree.expect("a random network").current();
+        let fabric = may_be_late(fabric);
+        for (captured, slices) in [false, true].into_iter().zip(&mut slices) {
+            let network = fabric.build();
+            let ports = network
+                .ports()
+                .filter(|at| captured && is_of_switch(&network, *at));
+            let ports: Vec<PortIndex> = ports.collect();
+            let hosts = network.host_count();
+            let mut simulation = Simulation::new(network, Drops::default());
+            simulation.capture(&ports);
+            for flow in &flows {
+                simulation.add_application(Box::new(flow.clone().among(hosts)));
+            }
+            let end = Time::ZERO + Span::from_us(600);
+            while simulation.run(end, 100).expect("time goes on") == Status::Paused {
+                *slices += 1;
+            }
+        }
+    }
+    let [late, all] = slices;
+    assert!(late * 10 < all * 9, "{late} and {all} hundred events");
 }
 
 /// The tests above see pauses, and losses where headroom is too small.

@@ -12,7 +12,7 @@ use incastle_engine::core::PortIndex;
 use incastle_engine::flow::FlowRecord;
 use incastle_engine::network::Network;
 use incastle_engine::probe::{Boundary, Probe};
-use incastle_engine::{AllPartitions, Simulation, finish};
+use incastle_engine::{Simulation, finish};
 use incastle_recorder::Recorder;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::flows::Stop;
@@ -79,9 +79,10 @@ impl Finished {
         join: impl FnOnce(Vec<Recorder>, &Network) -> Recorder,
     ) -> Self {
         assert!(!parts.is_empty(), "a run has a simulation");
-        let whole = AllPartitions::new(&parts);
-        let (digest, now, counted) = (whole.digest(), whole.now(), whole.totals());
         let incastle_engine::Finished {
+            digest,
+            now,
+            totals: counted,
             network,
             probes,
             flows,

@@ -53,6 +53,11 @@ impl GuardedReceiver {
         self.watchdog = Some(Box::new(Watchdog::new(config)));
     }
 
+    /// Whether nothing is paused, and no storm lasts.
+    pub fn is_at_rest(&self) -> bool {
+        self.receiver.paused().is_empty() && self.dropping.is_empty()
+    }
+
     /// Priorities that send no packet.
     pub const fn stopped(&self) -> PrioritySet {
         self.stopped

@@ -71,6 +71,8 @@ pub(super) struct Ingress {
     capacity: Bytes,
     set_apart: Bytes,
     shared_used: Bytes,
+    /// Accounts whose peer is paused.
+    paused: usize,
 }
 
 impl Ingress {
@@ -83,7 +85,18 @@ impl Ingress {
             capacity: config.capacity,
             set_apart: config.set_apart(),
             shared_used: Bytes::ZERO,
+            paused: 0,
         }
+    }
+
+    pub(super) fn is_monotonic(&self) -> bool {
+        self.options.arithmetic == ThresholdArithmetic::Exact
+            && self.options.reserve != ReserveRule::OncePerPort
+    }
+
+    /// Whether no peer is paused.
+    pub(super) const fn is_calm(&self) -> bool {
+        self.paused == 0
     }
 
     pub(super) fn account(&self, port: usize, priority: Priority) -> IngressAccount {
@@ -203,8 +216,34 @@ impl Ingress {
         self.shared_used += after - before;
         self.should_pause(port, priority).then(|| {
             self.ports[port].accounts[priority.index()].paused = true;
+            self.paused += 1;
             PauseTransition::Pause
         })
+    }
+
+    /// Stores a packet if it fits outside headroom and its account stays below XOFF; returns whether it does. Packets that
+    /// have left may still be in the accounts: with fewer of them it fits all the more, as no threshold is lower then.
+    #[inline]
+    pub(super) fn store_calmly(&mut self, port: usize, priority: Priority, size: Bytes) -> bool {
+        let (reserve, free) = (self.reserve_of(priority), self.free());
+        let state = &mut self.ports[port];
+        let account = &mut state.accounts[priority.index()];
+        let after = account.stored + size;
+        let shared = after.saturating_sub(reserve);
+        let grown = shared - account.stored.saturating_sub(reserve);
+        if grown > free {
+            return false;
+        }
+        let reached = self.lossless.contains(priority)
+            && match state.threshold {
+                Threshold::Static { xoff, .. } => after >= xoff,
+                Threshold::Dynamic { alpha, .. } => alpha.is_reached(shared, free - grown),
+            };
+        if !reached {
+            account.stored = after;
+            self.shared_used += grown;
+        }
+        !reached
     }
 
     /// Releases a packet; returns `Resume` if the peer is to be resumed now.
@@ -225,6 +264,7 @@ impl Ingress {
         self.shared_used -= before - after;
         self.should_resume(port, priority).then(|| {
             self.ports[port].accounts[priority.index()].paused = false;
+            self.paused -= 1;
             PauseTransition::Resume
         })
     }
@@ -238,7 +278,7 @@ impl Ingress {
         let reached = match self.ports[port].threshold {
             Threshold::Static { xoff, .. } => account.stored >= xoff,
             Threshold::Dynamic { alpha, .. } => {
-                self.shared_of(&account, priority) >= alpha.of(self.free())
+                alpha.is_reached(self.shared_of(&account, priority), self.free())
             }
         };
         account.headroom > Bytes::ZERO || reached
@@ -267,7 +307,7 @@ impl Ingress {
     /// The link of a port has failed: its peer is paused no more.
     pub(super) fn forget_pauses(&mut self, port: usize) {
         for account in &mut self.ports[port].accounts {
-            account.paused = false;
+            self.paused -= usize::from(std::mem::replace(&mut account.paused, false));
         }
     }
 }

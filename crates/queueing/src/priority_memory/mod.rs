@@ -121,6 +121,42 @@ impl PriorityMemory {
         })
     }
 
+    /// Stores an arriving packet if that certainly pauses nobody, takes no headroom and makes no new maximum; returns
+    /// whether it has. The accounts may still have packets that have left.
+    pub fn admit_calmly(&mut self, packet: &Passage) -> bool {
+        let Passage {
+            ingress,
+            egress,
+            priority,
+            size,
+        } = *packet;
+        if self.uncounted.contains(priority) {
+            return true;
+        }
+        let stored = self.stored + size;
+        let certain = stored <= self.max_stored
+            && self
+                .egress
+                .check(egress, priority, size, self.ingress.free())
+                .is_ok()
+            && self.ingress.store_calmly(ingress, priority, size);
+        if certain {
+            self.egress.store(egress, priority, size);
+            self.stored = stored;
+        }
+        certain
+    }
+
+    /// Whether more packets in its accounts never mean that one more fits: without the deviations of HPCC's simulator.
+    pub fn is_monotonic(&self) -> bool {
+        self.ingress.is_monotonic()
+    }
+
+    /// Whether no peer is paused.
+    pub const fn is_calm(&self) -> bool {
+        self.ingress.is_calm()
+    }
+
     /// An admitted packet has left; returns `Resume` where its ingress account has fallen to XON.
     pub fn release(&mut self, packet: &Passage) -> Option<PauseTransition> {
         let Passage {

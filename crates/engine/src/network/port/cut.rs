@@ -13,6 +13,7 @@ impl Port {
     /// Makes it one, in the sending partition.
     pub(crate) fn cut(&mut self) {
         self.cut = true;
+        self.never_late();
         self.special = true;
         self.gate.judge_all();
     }

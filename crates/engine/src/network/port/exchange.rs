@@ -1,6 +1,6 @@
 //! Arguments and results of a port: offers, verdicts, backlogs, the events that follow.
 
-use incastle_queueing::{DropCause, DualQueue, LaneBacklog, PortBuffer, Verdict};
+use incastle_queueing::{DropCause, DualQueue, LaneBacklog, Passage, PortBuffer, Verdict};
 use incastle_units::{Bytes, Packets, Time};
 
 use crate::layout::Slot;
@@ -143,6 +143,10 @@ pub(crate) struct Sent {
     pub(crate) next: Option<Time>,
     /// Its arrival, where that was decided when its sending began.
     pub(crate) arrives: Option<Time>,
+    /// Whether the event of its arrival is entered already.
+    pub(crate) announced: bool,
+    /// Its accounts in a switch with priorities.
+    pub(crate) passage: Option<Passage>,
 }
 
 /// The packets that are lost with a link.

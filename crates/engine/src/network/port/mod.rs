@@ -40,7 +40,7 @@ pub(crate) use gate::Gate;
 pub use gate::PortCounters;
 use gate::QueueView;
 pub use priority::PriorityConfig;
-pub(crate) use priority::{PauseEvent, STORM};
+pub(crate) use priority::{NO_ACCOUNT, PauseEvent, STORM};
 pub(crate) use sampler::Sampler;
 pub(crate) use take_back::TakenBack;
 
@@ -62,19 +62,19 @@ pub(crate) struct Port {
     delivered: u64,
     /// The cached next hop of the first packet on the link; else beyond all ports.
     pub(crate) cached_next_hop: PortIndex,
-    pub(crate) index: PortIndex,
+    unwatched: bool,
+    /// Whether probes observe this queue.
+    pub(crate) observed: bool,
+    /// Whether packets leave the shortest way: they gather telemetry here, or departures have events.
+    detours: bool,
+    /// Whether departures from a queue for each priority have no events at present (`network::late`).
+    pub(crate) late: bool,
     /// Empty where the queue is of another kind.
     fast: FastQueue,
     delay: Span,
     /// Picoseconds per byte, if that is a whole number; else zero, and the serializer computes each span.
     pace: u32,
-    unwatched: bool,
-    /// Whether probes observe this queue.
-    pub(crate) observed: bool,
-    /// Whether the shared memory has its next departure.
-    pub(crate) listed: bool,
-    /// Whether packets that gather telemetry get a record of this port.
-    telemetry: bool,
+    pub(crate) index: PortIndex,
     pub(crate) gate: Gate,
     /// Behind a pointer: rarely read.
     line: Box<Serializer>,
@@ -83,6 +83,10 @@ pub(crate) struct Port {
     pub(crate) sampler: Option<Box<Sampler>>,
     /// Bytes that have departed and that the shared memory has released.
     freed: u64,
+    /// Whether the shared memory has its next departure.
+    pub(crate) listed: bool,
+    /// Whether packets that gather telemetry get a record of this port.
+    telemetry: bool,
     special: bool,
     /// Whether its link leads into another partition.
     cut: bool,
@@ -108,7 +112,9 @@ impl Port {
             observed: false,
             listed: false,
             special: false,
+            detours: false,
             telemetry: false,
+            late: false,
             gate,
             line,
             scheduled: None,
@@ -160,6 +166,7 @@ impl Port {
         // A packet stays in its slot in a queue with priorities, as in a fast one.
         self.special = !matches!(queue, ScheduledQueue::Priority(_));
         self.scheduled = Some(Box::new(queue));
+        self.detours = true;
         self.unwatched = false;
         // A packet must not take the fast path of a fast queue.
         self.gate.judge_all();
@@ -250,8 +257,8 @@ impl Port {
         Arenas { pool, extras }: Arenas<'_>,
         probe: &mut P,
     ) -> FastPath {
-        if self.telemetry {
-            return self.pass_stamped(now, slot, Arenas { pool, extras }, probe);
+        if self.detours {
+            return self.pass_otherwise(now, slot, Arenas { pool, extras }, probe);
         }
         self.let_depart_unstamped(now, pool, probe);
         self.enter_fast(now, slot, pool, probe)
@@ -394,8 +401,12 @@ impl Port {
 
     /// Takes and counts the next packet that was judged when it was taken out of its queue.
     pub(crate) fn take_judged(&mut self, now: Time) -> Option<JudgedLate<Packet>> {
-        let judged = self.scheduled.as_mut()?.take_judged()?;
-        self.gate.judge_late(now, judged.verdict, &judged.packet);
+        let queue = self.scheduled.as_mut()?;
+        let judged = queue.take_judged()?;
+        // One with priorities has counted it when its sending began.
+        if !matches!(**queue, ScheduledQueue::Priority(_)) {
+            self.gate.judge_late(now, judged.verdict, &judged.packet);
+        }
         Some(judged)
     }
 
@@ -477,7 +488,7 @@ impl Port {
     pub(crate) fn carry(&mut self, sent: &Sent, now: Time, pool: &mut Pool) -> Departed {
         let arrives = sent.arrives.unwrap_or(now + self.delay);
         let slot = sent.slot;
-        let first = self.row.push(slot, arrives, pool);
+        let first = self.row.push(slot, arrives, pool) && !sent.announced;
         Departed {
             onward: Onward::OnLink {
                 slot,
@@ -527,7 +538,7 @@ impl Port {
     /// Advances a fast queue to `now`.
     #[inline(always)]
     fn let_depart<P: Probe>(&mut self, now: Time, arenas: Arenas<'_>, probe: &mut P) {
-        if self.telemetry {
+        if self.detours {
             return self.let_depart_stamped(now, arenas, probe);
         }
         self.let_depart_unstamped(now, arenas.pool, probe);

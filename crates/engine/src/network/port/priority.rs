@@ -4,12 +4,14 @@
 //! their sending begins. The priority of a packet is its traffic class. Source of the telemetry: HPCC (SIGCOMM 2019),
 //! section 3.1. Leaves out: the accounting of memory.
 
+mod late;
+
 use std::collections::VecDeque;
 
 use incastle_congestion::HopTelemetry;
 use incastle_queueing::{
-    Began, DropCause, GuardedReceiver, JudgedLate, MarkAt, PauseEffect, PauseFrame, Priority,
-    PriorityEcn, PriorityEcnConfig, PriorityQueue, Queued, SchedulerConfig, Verdict,
+    Began, DropCause, GuardedReceiver, JudgedLate, MarkAt, Passage, PauseEffect, PauseFrame,
+    Priority, PriorityEcn, PriorityEcnConfig, PriorityQueue, Queued, SchedulerConfig, Verdict,
     WatchdogConfig,
 };
 use incastle_units::{Bytes, Ecn, Serializer, Time};
@@ -17,7 +19,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::exchange::{Offer, Offered, Sent, Wakes};
 use super::scheduled::ScheduledQueue;
-use super::{Backlog, Port};
+use super::{Backlog, Gate, Port};
 use crate::core::PortIndex;
 use crate::layout::Slot;
 use crate::network::{Arenas, Packet, Pool, Turns};
@@ -42,11 +44,16 @@ impl Default for PriorityConfig {
     }
 }
 
+/// The number of the ingress port of a packet without an account.
+pub(crate) const NO_ACCOUNT: u16 = u16::MAX;
+
 /// A packet in its slot.
 #[derive(Debug, Clone, Copy)]
 struct InSlot {
     slot: Slot,
     size: u16,
+    /// The number of its ingress port.
+    ingress: u16,
 }
 
 impl Queued for InSlot {
@@ -58,6 +65,8 @@ impl Queued for InSlot {
 
 /// The queues.
 pub(super) struct PriorityLanes {
+    /// The number of the port at its node.
+    number: usize,
     queue: PriorityQueue<InSlot>,
     ecn: PriorityEcn,
     rng: Xoshiro256PlusPlus,
@@ -65,6 +74,14 @@ pub(super) struct PriorityLanes {
     sent: Bytes,
     /// The arrival of the packet being sent, where that has a turn.
     arrives: Option<Time>,
+    /// The priority of that packet.
+    priority: Priority,
+    /// Whether the event of its departure is entered.
+    entered: bool,
+    /// Whether the event of its arrival is entered.
+    announced: bool,
+    /// Whether the port may do without departure events.
+    may_be_late: bool,
     /// Packets that were marked when their sending began, and are not counted yet.
     judged: VecDeque<JudgedLate<Packet>>,
     /// Whether pause frames go before all priorities. HPCC's simulator has them in queue 0, behind ACKs.
@@ -81,11 +98,16 @@ impl PriorityLanes {
         receiver: GuardedReceiver,
     ) -> Self {
         Self {
+            number: 0,
             queue: PriorityQueue::new(&config.scheduler),
             ecn: PriorityEcn::new(&config.ecn),
             rng,
             sent: Bytes::ZERO,
             arrives: None,
+            priority: Priority::ALL[0],
+            entered: false,
+            announced: false,
+            may_be_late: true,
             judged: VecDeque::new(),
             frames_first: config.scheduler != SchedulerConfig::RoundRobin,
             receiver,
@@ -118,24 +140,42 @@ impl PriorityLanes {
         ready: Time,
         slot: Slot,
         packet: &Packet,
+        ingress: u16,
         line: &mut Serializer,
     ) -> Option<Time> {
-        let size = packet.size;
+        let in_slot = InSlot {
+            slot,
+            size: packet.size,
+            ingress,
+        };
         if packet.is_pause() && self.frames_first {
-            return self.queue.push_frame(ready, InSlot { slot, size }, line);
+            return self.queue.push_frame(ready, in_slot, line);
         }
-        let priority = packet.priority();
-        self.queue
-            .push(ready, priority, InSlot { slot, size }, line)
+        self.queue.push(ready, packet.priority(), in_slot, line)
     }
 
     #[inline(always)]
     pub(super) fn depart(&mut self, now: Time, line: &mut Serializer) -> Option<Sent> {
+        let passage = self.passage();
         let (InSlot { slot, .. }, next) = self.queue.depart(now, line)?;
+        self.entered = false;
         Some(Sent {
             slot,
             next,
             arrives: self.arrives.take(),
+            announced: std::mem::replace(&mut self.announced, false),
+            passage,
+        })
+    }
+
+    /// The accounts of the packet being sent.
+    fn passage(&self) -> Option<Passage> {
+        let InSlot { size, ingress, .. } = *self.queue.sending()?;
+        (ingress != NO_ACCOUNT).then_some(Passage {
+            ingress: usize::from(ingress),
+            egress: self.number,
+            priority: self.priority,
+            size: Bytes::new(u64::from(size)),
         })
     }
 
@@ -177,14 +217,20 @@ impl PriorityLanes {
         self.receiver.count_dropped(packet.priority());
     }
 
-    /// The packet whose sending has begun, judged by the markers; telemetry is stamped on it.
+    /// If the sending of a packet has begun: telemetry is stamped on it, and it is judged by the markers. Returns whether one
+    /// has.
+    #[inline(always)]
     pub(super) fn begin(
         &mut self,
         now: Time,
         line: &Serializer,
+        gate: &mut Gate,
         Arenas { pool, extras }: Arenas<'_>,
-    ) -> Option<Slot> {
-        let Began { priority, size } = self.queue.take_began()?;
+    ) -> bool {
+        let Some(Began { priority, size }) = self.queue.take_began() else {
+            return false;
+        };
+        self.priority = priority;
         let InSlot { slot, .. } = *self.queue.sending().expect("it is being sent");
         let packet = &mut pool.at_mut(slot).packet;
         if let Some(place) = packet.telemetry() {
@@ -211,9 +257,10 @@ impl PriorityLanes {
         }
         if verdict != Verdict::Admit {
             let packet = *packet;
+            gate.judge_late(now, verdict, &packet);
             self.judged.push_back(JudgedLate { verdict, packet });
         }
-        Some(slot)
+        true
     }
 
     /// Whether packets were marked when their sending began, and are not counted yet.
@@ -250,6 +297,7 @@ impl Port {
         &mut self,
         Offer { now, ready, slot }: Offer,
         admission: Result<(), DropCause>,
+        ingress: u16,
         pool: &mut Pool,
         probe: &mut P,
     ) -> Offered {
@@ -280,14 +328,28 @@ impl Port {
         packet.marks.pass();
         let wakes = Wakes {
             arrival: None,
-            departure: lanes.push(ready, slot, packet, &mut self.line),
+            departure: lanes.push(ready, slot, packet, ingress, &mut self.line),
         };
         Offered { verdict, wakes }
     }
 
-    /// The packet whose sending has begun since the last call, if one has.
-    pub(crate) fn begin_by_priority(&mut self, now: Time, arenas: Arenas<'_>) -> Option<Slot> {
-        lanes(&mut self.scheduled).begin(now, &self.line, arenas)
+    /// Whether the sending of a packet has begun since the last call.
+    #[inline(always)]
+    pub(crate) fn begin_by_priority(&mut self, now: Time, arenas: Arenas<'_>) -> bool {
+        let lanes = lanes(&mut self.scheduled);
+        lanes.begin(now, &self.line, &mut self.gate, arenas)
+    }
+
+    /// The accounts of the packet being sent.
+    pub(crate) fn passage(&mut self) -> Option<Passage> {
+        lanes(&mut self.scheduled).passage()
+    }
+
+    /// Sets its number at its node, if it has priorities.
+    pub(crate) fn set_number(&mut self, number: u32) {
+        if let Some(ScheduledQueue::Priority(lanes)) = self.scheduled.as_deref_mut() {
+            lanes.number = number as usize;
+        }
     }
 
     /// Decides the arrival of the packet being sent, which departs at that instant.

@@ -7,7 +7,7 @@ use incastle_units::{Serializer, Time};
 
 use super::Backlog;
 use super::exchange::Sent;
-use super::priority::PriorityLanes;
+use super::priority::{NO_ACCOUNT, PriorityLanes};
 use crate::layout::Slot;
 use crate::network::{Packet, Pool};
 
@@ -75,7 +75,9 @@ impl ScheduledQueue {
             Self::General(queue) => queue.push(ready, pool.take(slot), line),
             Self::Fair(queue) => queue.push(ready, pool.take(slot), line),
             Self::Dual(queue) => queue.push(ready, pool.take(slot), line),
-            Self::Priority(lanes) => lanes.push(ready, slot, &pool.at(slot).packet, line),
+            Self::Priority(lanes) => {
+                lanes.push(ready, slot, &pool.at(slot).packet, NO_ACCOUNT, line)
+            }
         }
     }
 
@@ -97,6 +99,8 @@ impl ScheduledQueue {
             slot: pool.put(packet),
             next,
             arrives: None,
+            announced: false,
+            passage: None,
         })
     }
 

@@ -21,17 +21,21 @@ impl Port {
             None | Some(ScheduledQueue::General(_)) => !self.unwatched,
             Some(_) => false,
         };
+        self.detours |= self.telemetry;
     }
 
-    /// As [`Self::pass`].
+    /// As [`Self::pass`], where packets leave the shortest way.
     #[inline(never)]
-    pub(super) fn pass_stamped<P: Probe>(
+    pub(super) fn pass_otherwise<P: Probe>(
         &mut self,
         now: Time,
         slot: Slot,
         Arenas { pool, extras }: Arenas<'_>,
         probe: &mut P,
     ) -> FastPath {
+        if self.scheduled.is_some() {
+            return FastPath::Closed;
+        }
         self.let_depart_stamped(now, Arenas { pool, extras }, probe);
         let idle = self.fast.stored().packets == 0;
         let passage = self.enter_fast(now, slot, pool, probe);

@@ -98,6 +98,18 @@ impl<P: Probe> Fabric<P> {
         }
     }
 
+    /// As [`Self::arrive`], where departures have no events: the packet has left its port, and the next one may be on the
+    /// link.
+    pub(super) fn arrive_late(&mut self, at: PortIndex) -> Arrival {
+        self.network.settle(at, self.clock.now(), &mut self.probe);
+        if let Some(arrival) = self.network.ports[at.index()].announce_behind() {
+            let arrival = Event::new(arrival, Kind::Arrival, at.0);
+            self.clock.events.push(arrival);
+        }
+        self.count_judged(at);
+        self.arrive(at)
+    }
+
     /// Lets packets gather telemetry at all switches from now on.
     pub(super) fn gather_telemetry(&mut self) {
         if std::mem::replace(&mut self.network.telemetry, true) {
@@ -176,7 +188,7 @@ impl<P: Probe> Fabric<P> {
             FastPath::First(at) => self.clock.events.push(Event::new(at, Kind::Arrival, out.0)),
             FastPath::Behind => {}
             FastPath::Closed => {
-                self.forward_slowly(from, out, slot);
+                self.forward_slowly(from, switch, out, slot);
                 return Passage::Slow;
             }
         }
@@ -197,7 +209,7 @@ impl<P: Probe> Fabric<P> {
 
     /// A switch forwards a packet by a port that has no fast path for it.
     #[inline(never)]
-    fn forward_slowly(&mut self, from: PortIndex, out: PortIndex, slot: Slot) {
+    fn forward_slowly(&mut self, from: PortIndex, switch: SwitchIndex, out: PortIndex, slot: Slot) {
         let network = &mut self.network;
         if network.ports[out.index()].is_special() {
             let mut packet = network.pool.take(slot);
@@ -210,7 +222,13 @@ impl<P: Probe> Fabric<P> {
         }
         let now = self.clock.now();
         let probe = &mut self.probe;
-        let verdict = network.offer(out, Offer::at(now, slot), &mut self.clock.events, probe);
+        let offer = Offer::at(now, slot);
+        let verdict = if let Some(passed) = network.pass_late(switch, out, offer, probe) {
+            enter(&mut self.clock.events, out, passed.wakes);
+            passed.verdict
+        } else {
+            network.offer(out, offer, &mut self.clock.events, probe)
+        };
         if verdict != Verdict::Admit {
             let packet = match verdict {
                 Verdict::Drop(_) => network.discard(slot),
@@ -333,6 +351,7 @@ impl<P: Probe> Fabric<P> {
         for port in self.network.ports() {
             self.network
                 .backlog(port, self.clock.now(), &mut self.probe);
+            self.count_judged(port);
         }
     }
 }

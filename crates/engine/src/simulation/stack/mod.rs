@@ -38,6 +38,9 @@ impl<P: Probe> HostStack<P> {
     /// A packet arrives at the end of its link: a switch forwards it, or its host receives it.
     #[inline(always)]
     pub(super) fn arrive(&mut self, at: PortIndex) {
+        if self.fabric.network.ports[at.index()].late {
+            return self.arrive_late(at);
+        }
         let Arrival {
             slot,
             to,
@@ -53,20 +56,39 @@ impl<P: Probe> HostStack<P> {
         }
     }
 
+    /// As [`Self::arrive`], where departures have no events. Of one piece, so that others keep their path.
+    #[inline(never)]
+    fn arrive_late(&mut self, at: PortIndex) {
+        let Arrival {
+            slot,
+            to,
+            cached_next_hop,
+        } = self.fabric.arrive_late(at);
+        match to {
+            Node::Switch(switch) => {
+                if self.fabric.forward(at, switch, slot, cached_next_hop) == Passage::Slow {
+                    self.settle_lost();
+                }
+            }
+            Node::Host(host) => {
+                let Some(to) = self.reach(host, slot) else {
+                    return;
+                };
+                if self.flows.peek(to).is_none() {
+                    let packet = self.fabric.network.pool.take(slot);
+                    return self.fabric.stray(&packet);
+                }
+                self.deliver_slowly(to, slot);
+            }
+        }
+    }
+
     /// A packet has reached its host.
     #[inline(always)]
     fn deliver(&mut self, host: HostIndex, slot: Slot) {
-        let network = &self.fabric.network;
-        let packet = &network.pool.at(slot).packet;
-        let payload = packet.payload();
-        let to = packet.to;
-        if (payload == 0 && packet.is_of_network())
-            || network.hosts[host.index()].coalescing.is_some()
-        {
-            return self.deliver_otherwise(host, slot);
-        }
-        let ip_bytes = ip_bytes(packet);
-        self.fabric.received(host, ip_bytes, payload);
+        let Some(to) = self.reach(host, slot) else {
+            return;
+        };
         let Some(handling) = self.handling(to) else {
             let packet = self.fabric.network.pool.take(slot);
             return self.fabric.stray(&packet);
@@ -76,6 +98,24 @@ impl<P: Probe> HostStack<P> {
         }
         let left = handling.receive(slot);
         self.see_to(to, left);
+    }
+
+    /// Counts a packet that has reached its host; returns its endpoint, unless the host takes the packet otherwise.
+    #[inline(always)]
+    fn reach(&mut self, host: HostIndex, slot: Slot) -> Option<EndpointIndex> {
+        let network = &self.fabric.network;
+        let packet = &network.pool.at(slot).packet;
+        let payload = packet.payload();
+        let to = packet.to;
+        if (payload == 0 && packet.is_of_network())
+            || network.hosts[host.index()].coalescing.is_some()
+        {
+            self.deliver_otherwise(host, slot);
+            return None;
+        }
+        let ip_bytes = ip_bytes(packet);
+        self.fabric.received(host, ip_bytes, payload);
+        Some(to)
     }
 
     /// A notification has reached its host, or any packet a host that coalesces interrupts.

@@ -12,12 +12,14 @@ use crate::network::{Network, Packet};
 use crate::probe::{Probe, TraceEvent};
 
 impl<P: Probe> HostStack<P> {
-    /// A packet for an endpoint that is recorded or a queue pair. Cold: TCP's path is laid out as the likely one.
+    /// A packet for an endpoint that is recorded or a queue pair, or over a link that is aside of the path of most. Cold: TCP's
+    /// path is laid out as the likely one.
     #[cold]
     #[inline(never)]
     pub(super) fn deliver_slowly(&mut self, index: EndpointIndex, slot: Slot) {
-        let is_recorded = |endpoint: &Endpoint| endpoint.is_recorded();
-        if !self.flows.peek(index).is_some_and(is_recorded) {
+        let is_pair =
+            |endpoint: &Endpoint| endpoint.receives_on_slow_path() && !endpoint.is_recorded();
+        if self.flows.peek(index).is_some_and(is_pair) {
             return self.deliver_to_pair(index, slot);
         }
         let packet = &self.fabric.network.pool.take(slot);

@@ -39,7 +39,7 @@ impl<P: Probe> HostStack<P> {
                 match port.to {
                     Node::Switch(_) => return false,
                     Node::Host(_) => {
-                        let packet = &network.pool.at(port.first()).packet;
+                        let packet = &network.pool.at(port.arriving()).packet;
                         if packet.is_pause() {
                             return false;
                         }

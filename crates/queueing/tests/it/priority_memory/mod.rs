@@ -1,6 +1,7 @@
 //! The memory of a switch with priorities: by hand, its invariants, and against the rules of HPCC's simulator.
 
 mod hpcc_ns3;
+mod late;
 mod sequences;
 
 use incastle_cases::cases;

@@ -1,7 +1,5 @@
 //! The framing of packets on the link layer.
 
-use incastle_units::Ecn;
-
 /// The framing of an IP packet on the link layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Framing {
@@ -27,18 +25,9 @@ impl Framing {
         class: 0,
     };
 
-    /// Bytes of a packet on the wire.
+    /// Bytes on the wire of a packet with as many, IP's header included.
     #[inline(always)]
-    pub(crate) fn wire_bytes(self, leaving: &Leaving) -> u16 {
-        (leaving.payload + leaving.headers + self.overhead).max(self.minimum)
+    pub fn wire_bytes(self, ip_bytes: u16) -> u16 {
+        (ip_bytes + self.overhead).max(self.minimum)
     }
-}
-
-/// A packet that leaves its endpoint.
-pub(crate) struct Leaving {
-    /// Application bytes.
-    pub(crate) payload: u16,
-    /// Bytes of the headers, IP's included.
-    pub(crate) headers: u16,
-    pub(crate) ecn: Ecn,
 }
