@@ -70,6 +70,13 @@ struct Aside {
 }
 
 impl Aside {
+    /// Composes the SACK blocks of an ACK that is settled now; gives their number.
+    #[inline(never)]
+    fn compose_next(&mut self, config: &Config) -> u8 {
+        let duplicate = self.reassembly.take_duplicate();
+        self.compose(duplicate, config)
+    }
+
     /// Composes the SACK blocks of an ACK that leaves now; gives their number.
     fn compose(&mut self, duplicate: Option<SackBlock>, config: &Config) -> u8 {
         if config.recovery.uses_sack() {
@@ -349,18 +356,20 @@ impl Receiver {
     }
 
     /// The ACK that a segment carries which leaves now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn acknowledge(&mut self, config: &Config) -> Ack {
-        let mut ack = self.settle();
-        if let Some(aside) = &mut self.aside {
-            let duplicate = aside.reassembly.take_duplicate();
-            ack.sacks = aside.compose(duplicate, config);
+        let sacks = match &mut self.aside {
+            Some(aside) => aside.compose_next(config),
+            None => 0,
+        };
+        Ack {
+            sacks,
+            ..self.settle()
         }
-        ack
     }
 
     /// An ACK of everything so far, without its SACK blocks.
-    #[inline]
+    #[inline(always)]
     fn settle(&mut self) -> Ack {
         self.pending = 0;
         self.immediate = false;
