@@ -56,7 +56,7 @@ impl<P: Probe> HostStack<P> {
         }
     }
 
-    /// As [`Self::arrive`], where departures have no events. Of one piece, so that others keep their path.
+    /// As [`Self::arrive`], where departures have no events: outside of the path of all others, whose code stays as it is.
     #[inline(never)]
     fn arrive_late(&mut self, at: PortIndex) {
         let Arrival {
@@ -78,7 +78,7 @@ impl<P: Probe> HostStack<P> {
                     let packet = self.fabric.network.pool.take(slot);
                     return self.fabric.stray(&packet);
                 }
-                self.deliver_slowly(to, slot);
+                self.deliver_aside(to, slot);
             }
         }
     }
@@ -94,7 +94,7 @@ impl<P: Probe> HostStack<P> {
             return self.fabric.stray(&packet);
         };
         if handling.endpoint.receives_on_slow_path() {
-            return self.deliver_slowly(to, slot);
+            return self.deliver_aside(to, slot);
         }
         let left = handling.receive(slot);
         self.see_to(to, left);

@@ -12,11 +12,11 @@ use crate::network::{Network, Packet};
 use crate::probe::{Probe, TraceEvent};
 
 impl<P: Probe> HostStack<P> {
-    /// A packet for an endpoint that is recorded or a queue pair, or over a link that is aside of the path of most. Cold: TCP's
-    /// path is laid out as the likely one.
+    /// A packet for an endpoint that is recorded or a queue pair, or one whose departure had no event. Cold: the path of all
+    /// others is laid out as the likely one.
     #[cold]
     #[inline(never)]
-    pub(super) fn deliver_slowly(&mut self, index: EndpointIndex, slot: Slot) {
+    pub(super) fn deliver_aside(&mut self, index: EndpointIndex, slot: Slot) {
         let is_pair =
             |endpoint: &Endpoint| endpoint.receives_on_slow_path() && !endpoint.is_recorded();
         if self.flows.peek(index).is_some_and(is_pair) {
