@@ -362,17 +362,20 @@ fn warn_of_headroom<'a>(
     cx: &mut Context<'_>,
 ) {
     let needs = links.map(|link| (needed_headroom(link, pfc, root), link));
-    let Some((need, link)) = needs
-        .max_by_key(|(need, _)| *need)
-        .filter(|(need, _)| *need > bytes)
-    else {
+    let more: Vec<(Bytes, &Link)> = needs.filter(|(need, _)| *need > bytes).collect();
+    let Some((need, link)) = more.iter().max_by_key(|(need, _)| *need) else {
         return;
     };
     let (a, b) = link.ends;
+    let others = match more.len() - 1 {
+        0 => String::new(),
+        1 => "; so it is for another link of the switch".to_owned(),
+        others => format!("; so it is for {others} other links of the switch"),
+    };
     cx.warn_at(
         &format!("{path}.pfc.headroom"),
         format!(
-            "headroom of {bytes} is too small for the link between {} and {} at {} with a delay of {}: it needs {need}, and a lossless class may drop",
+            "headroom of {bytes} is too small for the link between {} and {} at {} with a delay of {}: it needs {need}, and a lossless class may drop{others}",
             quoted(&layout.name(a).to_string()),
             quoted(&layout.name(b).to_string()),
             link.rate,
