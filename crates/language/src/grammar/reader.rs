@@ -164,7 +164,18 @@ impl<'a> Reader<'a> {
         if is_misspelt(&entry.node, &path, "off", cx) {
             return None;
         }
-        let entries = table_entries(&entry.node, &path, cx)?;
+        let Some(entries) = entry.node.entries() else {
+            cx.error(
+                entry.node.place,
+                &path,
+                format!(
+                    "{path} must be a table or \"off\", found {}",
+                    entry.node.content
+                ),
+            )
+            .help(format!("write it as [{path}] with its keys below"));
+            return None;
+        };
         read_table(path, entry.place, entries, cx).map(Some)
     }
 
