@@ -67,7 +67,7 @@ impl Network {
             return None;
         }
         let Offered { verdict, wakes } =
-            port.offer_by_priority(offer, Ok(()), passage.ingress as u16, pool, probe);
+            port.offer_by_priority(offer, Ok(()), passage.ingress as u32, pool, probe);
         if wakes.departure.is_some() {
             port.begin_by_priority(offer.now, Arenas { pool, extras });
         }

@@ -131,7 +131,7 @@ impl Network {
         } else {
             self.admit_exactly(switch, offer.now, &passage, probe)
         };
-        let (port, ingress) = (&mut self.ports[at.index()], passage.ingress as u16);
+        let (port, ingress) = (&mut self.ports[at.index()], passage.ingress as u32);
         let Offered { verdict, wakes } =
             port.offer_by_priority(offer, admission, ingress, &mut self.pool, probe);
         let departure = self.begin_by_priority(switch, at, offer.now, wakes.departure);

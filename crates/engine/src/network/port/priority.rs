@@ -45,7 +45,7 @@ impl Default for PriorityConfig {
 }
 
 /// The number of the ingress port of a packet without an account.
-pub(crate) const NO_ACCOUNT: u16 = u16::MAX;
+pub(crate) const NO_ACCOUNT: u32 = u32::MAX;
 
 /// A packet in its slot.
 #[derive(Debug, Clone, Copy)]
@@ -53,7 +53,7 @@ struct InSlot {
     slot: Slot,
     size: u16,
     /// The number of its ingress port.
-    ingress: u16,
+    ingress: u32,
 }
 
 impl Queued for InSlot {
@@ -140,7 +140,7 @@ impl PriorityLanes {
         ready: Time,
         slot: Slot,
         packet: &Packet,
-        ingress: u16,
+        ingress: u32,
         line: &mut Serializer,
     ) -> Option<Time> {
         let in_slot = InSlot {
@@ -172,7 +172,7 @@ impl PriorityLanes {
     fn passage(&self) -> Option<Passage> {
         let InSlot { size, ingress, .. } = *self.queue.sending()?;
         (ingress != NO_ACCOUNT).then_some(Passage {
-            ingress: usize::from(ingress),
+            ingress: ingress as usize,
             egress: self.number,
             priority: self.priority,
             size: Bytes::new(u64::from(size)),
@@ -297,7 +297,7 @@ impl Port {
         &mut self,
         Offer { now, ready, slot }: Offer,
         admission: Result<(), DropCause>,
-        ingress: u16,
+        ingress: u32,
         pool: &mut Pool,
         probe: &mut P,
     ) -> Offered {

@@ -1,7 +1,7 @@
 //! Packets that a NIC takes back from its port, because a pause has come before their sending.
 //!
 //! A port without a backlog has put them on the link already, at the instants of their arrival. They leave the counters
-//! of the port, and count once more when they return to it; its digest keeps the first instant. Leaves out: ports with a
+//! of the port, and count once more when they return to it; its digest keeps the instant of the first time. Leaves out: ports with a
 //! capacity, which have a queue for each priority where they can be paused.
 
 use incastle_units::{Span, Time};

@@ -202,7 +202,7 @@ pub(crate) struct Timeout {
     pub(crate) before: usize,
 }
 
-/// What happens between arrivals of one instant.
+/// Whether packets leave between arrivals of one instant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Gathering {
     /// Packets leave after each.
