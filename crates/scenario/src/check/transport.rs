@@ -4,6 +4,7 @@ use incastle_transport::tcp::{LossDetection, MAX_RECEIVE_WINDOW, Recovery};
 use incastle_units::{Amount, Span};
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, unmarked, written};
+use crate::check::mtu::Oversized;
 use crate::check::{mtu, plausible, rdma, udt};
 use crate::language::flows::Group;
 use crate::language::grammar::value::Value as _;
@@ -28,6 +29,7 @@ pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) 
             .into_iter()
             .map(|at| Routes::new(layout, at))
             .collect();
+        let mut oversized = Vec::new();
         for (name, group) in &root.flows {
             let path = format!("flows.{name}.transport");
             // Paths around failed links count, too.
@@ -43,7 +45,9 @@ pub(crate) fn check(root: &Root, layout: Option<&Layout>, cx: &mut Context<'_>) 
                 passed: &passed,
             };
             check_path(transport, cx);
+            oversized.extend(Oversized::of(transport, cx));
         }
+        mtu::report(&oversized, root, layout, cx);
     }
     warn_of_no_deadlines(root, cx);
 }
@@ -57,7 +61,6 @@ fn check_path(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
         layout,
         passed,
     } = transport;
-    mtu::check(transport, cx);
     let silent = SilentPorts::of(passed, group.transport.traffic_class, root, layout);
     if let Some(tcp) = group.transport.tcp()
         && tcp.ecn != EcnMode::Off
