@@ -8,11 +8,21 @@ use incastle_queueing::{
     WatchdogAction, WatchdogConfig,
 };
 use incastle_units::{Bytes, Rate, Span};
+use serde_json::json;
 
 use crate::grammar::declare::{NoKeys, choice, table, word_or, words};
+use crate::grammar::describe::Shape;
 use crate::grammar::range::{above, above_to, between, fraction, within_a_day};
+use crate::grammar::value::{Value, name_of, wrong};
 use crate::proportional::Proportional;
 use crate::selection::Selection;
+use crate::text::context::Context;
+use crate::text::node::{Content, Node};
+
+/// The priority of RDMA by convention, of PFC and of storms where no other is given.
+const DEFAULT_LOSSLESS: Priority = Priority::ALL[3];
+/// The priority that is served before all others where no other is given.
+const HIGHEST: Priority = Priority::ALL[Priority::COUNT - 1];
 
 /// The greatest alpha.
 const MAX_ALPHA: f64 = 1e6;
@@ -28,7 +38,7 @@ table! {
     /// `[switch.pfc]`
     pub struct Pfc {
         /// The lossless priorities: those that PFC protects from drops.
-        value priorities: Vec<u32> = vec![3];
+        value priorities: Vec<Priority> = vec![DEFAULT_LOSSLESS];
         /// Dynamic threshold: an ingress port pauses its peer from this multiple of the free shared memory on.
         value alpha: f64 = ALPHA, in above_to(0.0, MAX_ALPHA), from "HPCC-ns3, switch-mmu.cc: shift 3";
         /// Static threshold instead of `alpha`: it pauses from these bytes on. With `xon`.
@@ -70,7 +80,7 @@ table! {
         /// The hosts.
         value of: Selection;
         /// The priorities that their frames pause: lossless ones of their switches.
-        value priorities: Vec<u32> = vec![3];
+        value priorities: Vec<Priority> = vec![DEFAULT_LOSSLESS];
         /// When they begin.
         value from: Span = Span::ZERO;
         /// When they end; the last pause then expires, 65535 quanta after its frame. Without it they go on.
@@ -135,7 +145,7 @@ table! {
     /// Strict priorities above deficit weighted round robin.
     pub struct Mixed {
         /// The priorities that are served before all others.
-        value strict: Vec<u32> = vec![7];
+        value strict: Vec<Priority> = vec![HIGHEST];
         /// The weights of the others.
         flat shares: Dwrr;
     }
@@ -145,7 +155,7 @@ table! {
     /// The marks of some priorities.
     pub struct PriorityMarks {
         /// The priorities meant, which share no queue: each marks by its own.
-        value priorities: Vec<u32>;
+        value priorities: Vec<Priority>;
         /// The rule.
         flat marking: Marking;
     }
@@ -181,12 +191,66 @@ table! {
     }
 }
 
-/// The priorities of these numbers; those above 7 are left out, and reported by the check.
-pub fn priority_set(numbers: &[u32]) -> PrioritySet {
-    let priorities = numbers
-        .iter()
-        .filter_map(|number| u8::try_from(*number).ok());
-    priorities.filter_map(Priority::new).collect()
+impl Value for Priority {
+    fn read(node: &Node, key: &str, cx: &mut Context<'_>) -> Option<Self> {
+        let number = match node.content {
+            Content::Integer(number) => u8::try_from(number).ok(),
+            _ => None,
+        };
+        let priority = number.and_then(Self::new);
+        if priority.is_none() {
+            let expected = Self::shape().words;
+            match list_meant(&node.content) {
+                Some(list) => {
+                    let message = format!(
+                        "{} must be {expected}, found {}",
+                        name_of(key),
+                        node.content
+                    );
+                    cx.error(node.place, key, message)
+                        .help(format!("one list is written {list}"));
+                }
+                None => wrong(node, key, &expected, cx),
+            }
+        }
+        priority
+    }
+
+    fn write(&self) -> String {
+        self.to_string()
+    }
+
+    fn shape() -> Shape {
+        let highest = Self::COUNT - 1;
+        Shape {
+            words: format!("a whole number from 0 to {highest}"),
+            json: json!({ "type": "integer", "minimum": 0, "maximum": highest }),
+        }
+    }
+}
+
+/// The list that a string was meant as: of single priorities (`"3,4"`), or of those between two (`"3-5"`).
+fn list_meant(content: &Content) -> Option<String> {
+    let Content::Text(text) = content else {
+        return None;
+    };
+    let read = |part: &str| part.trim().parse().ok().and_then(Priority::new);
+    let between = || {
+        let (first, last) = text.split_once("..").or_else(|| text.split_once('-'))?;
+        let (first, last) = (read(first)?, read(last)?);
+        let inside = |one: &Priority| (first..=last).contains(one);
+        Some(Priority::ALL.into_iter().filter(inside).collect())
+    };
+    let several = text
+        .contains(',')
+        .then(|| text.split(',').map(read).collect());
+    let priorities: Vec<Priority> = several.unwrap_or_else(between)?;
+    (priorities.len() > 1).then(|| priorities.write())
+}
+
+/// The set of these priorities.
+pub fn priority_set(priorities: &[Priority]) -> PrioritySet {
+    priorities.iter().copied().collect()
 }
 
 impl PfcWatchdog {
@@ -262,7 +326,8 @@ impl Priorities {
 
     /// Whether a packet of this priority may be marked.
     pub fn marks_priority(&self, priority: u32) -> bool {
+        let of_number = u8::try_from(priority).ok().and_then(Priority::new);
         let mut groups = self.marks.iter();
-        groups.any(|(_, marks)| marks.priorities.contains(&priority))
+        of_number.is_some_and(|one| groups.any(|(_, marks)| marks.priorities.contains(&one)))
     }
 }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use incastle_queueing::Priority;
+
 use crate::check::lockstep::switch_at;
 use crate::check::pfc::check_list;
 use crate::language::pfc::PauseStorm;
@@ -64,7 +66,7 @@ fn check_hosts(path: &str, storm: &PauseStorm, root: &Root, layout: &Layout, cx:
             .help("[switch.pfc] priorities = [3], with [switch.queue] kind = \"priorities\"");
             return;
         };
-        let lossy = |priority: &&u32| !pfc.priorities.contains(priority);
+        let lossy = |priority: &&Priority| !pfc.priorities.contains(priority);
         if let Some(priority) = storm.priorities.iter().find(lossy) {
             cx.error_at(
                 &format!("{path}.priorities"),

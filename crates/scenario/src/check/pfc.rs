@@ -108,22 +108,20 @@ fn is_of_priorities(queue: &Queue) -> bool {
     matches!(queue, Queue::Priorities(_))
 }
 
-/// A list of priorities: from 0 to 7, each once, at least one.
+/// A list of priorities: each once, at least one.
 pub(super) fn check_list(
     key: &str,
-    numbers: &[u32],
-    seen: &mut BTreeSet<u32>,
+    priorities: &[Priority],
+    seen: &mut BTreeSet<Priority>,
     cx: &mut Context<'_>,
 ) {
-    if numbers.is_empty() {
+    if priorities.is_empty() {
         cx.error_at(key, "no priority is named")
             .help("priorities = [3], for example");
     }
-    for &number in numbers {
-        if number as usize >= Priority::COUNT {
-            cx.error_at(key, format!("priority {number}: there are 0 to 7"));
-        } else if !seen.insert(number) {
-            cx.error_at(key, format!("priority {number} twice"))
+    for &priority in priorities {
+        if !seen.insert(priority) {
+            cx.error_at(key, format!("priority {priority} twice"))
                 .help("name each priority once");
         }
     }

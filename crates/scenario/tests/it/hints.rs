@@ -44,10 +44,14 @@ fn error_of(key: &str, value: &str) -> (String, String) {
 fn lists_of_the_right_form_have_the_help_of_their_error() {
     for (value, message, help) in [
         ("[3,3]", "priority 3 twice", "name each priority once"),
-        ("[3, 8]", "priority 8: there are 0 to 7", ""),
+        (
+            "[3, 8]",
+            "priorities must be a whole number from 0 to 7, found the number 8",
+            "",
+        ),
         (
             "[3, true]",
-            "priorities must be a whole number from 0 to 4294967295, found true",
+            "priorities must be a whole number from 0 to 7, found true",
             "",
         ),
     ] {
