@@ -15,6 +15,7 @@ mod names;
 mod pause_storms;
 mod pfc;
 mod pfc_effects;
+mod pfc_memory;
 mod plausible;
 mod qcn;
 mod rdma;

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use incastle_queueing::{PAUSE_FRAME_SIZE, Priority, PriorityMemoryError, pause_span};
 use incastle_units::{Bytes, Rate};
 
-use crate::check::group_transport::written;
 use crate::check::lockstep::{group_of, switch_at};
 use crate::check::pfc_effects;
+use crate::check::pfc_memory::{self, Crowded};
 use crate::language::pfc::{Headroom, Marking, Pfc, Priorities, Scheduler};
 use crate::language::root::{Compat, Root};
 use crate::language::switch::{Buffer, Queue, Switch};
@@ -36,12 +36,14 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         // Sums over wrong keys would only repeat these errors.
         return;
     }
+    let mut crowded = Vec::new();
     for number in 0..layout.switches.len() {
         let switch = switch_at(root, layout, number);
         if has_priorities(switch) {
-            check_memory(number, switch, root, layout, cx);
+            crowded.extend(check_memory(number, switch, root, layout, cx));
         }
     }
+    pfc_memory::report(&crowded, cx);
 }
 
 /// One watchdog for all switches with PFC, or none.
@@ -242,17 +244,17 @@ fn check_queue(path: &str, priorities: &Priorities, root: &Root, cx: &mut Contex
     }
 }
 
-/// The sums of headrooms and reserves, and headrooms that are too small for their links.
+/// Warns of headrooms, marks and quanta that do not fit the links. Returns the switch if its headrooms and reserves
+/// leave nothing to share.
 fn check_memory(
     number: usize,
     switch: &Switch,
     root: &Root,
     layout: &Layout,
     cx: &mut Context<'_>,
-) {
-    let Some(config) = memory(number, switch, root, layout) else {
-        return;
-    };
+) -> Option<Crowded> {
+    let config = memory(number, switch, root, layout)?;
+    let mut crowded = None;
     let compat = root.run.compat == Some(Compat::HpccNs3);
     let name = quoted(&layout.switches[number].to_string());
     let path = path_of(number, root, layout);
@@ -264,21 +266,23 @@ fn check_memory(
             format!("headrooms and reserves of {name} take {taken} of {capacity}: under compat = \"hpcc-ns3\" its threshold is above a billion bytes, and nothing is paused"),
         );
     } else if let Err(error) = config.memory.check() {
-        let keys: &[&str] = match error {
-            PriorityMemoryError::NoShared { .. } => &["buffer", "pfc.headroom", "pfc.reserve"],
-            PriorityMemoryError::Alpha(_) => &["pfc.alpha"],
-            PriorityMemoryError::Thresholds => &["pfc.xoff"],
-            PriorityMemoryError::UncountedLossless(_) => &["pfc.priorities"],
+        let key = match error {
+            PriorityMemoryError::NoShared { .. } => {
+                crowded = Some(Crowded::of(number, &config.memory, root, layout, cx));
+                None
+            }
+            PriorityMemoryError::Alpha(_) => Some("pfc.alpha"),
+            PriorityMemoryError::Thresholds => Some("pfc.xoff"),
+            PriorityMemoryError::UncountedLossless(_) => Some("pfc.priorities"),
         };
-        cx.error_at(&written(&path, keys, cx), format!("at {name} {error}"))
-            .help(
-                "a larger buffer, fewer ports, shorter cables, or a smaller headroom and reserve",
-            );
+        if let Some(key) = key {
+            cx.error_at(&format!("{path}.{key}"), format!("at {name} {error}"));
+        }
     }
     warn_of_marks(&path, switch, links_of(number, layout), capacity, cx);
     let pauses = |pfc: &&Pfc| pfc.pause_frames && !compat;
     let Some(pfc) = switch.pfc.as_ref().filter(pauses) else {
-        return;
+        return crowded;
     };
     if let Headroom::Bytes(bytes) = pfc.headroom {
         warn_of_headroom(
@@ -292,6 +296,7 @@ fn check_memory(
         );
     }
     warn_of_quanta(&path, pfc, root, links_of(number, layout), cx);
+    crowded
 }
 
 /// Thresholds of marks that no queue of the switch can reach.
@@ -384,7 +389,7 @@ fn warn_of_headroom<'a>(
 }
 
 /// The table whose keys a switch has.
-fn path_of(number: usize, root: &Root, layout: &Layout) -> String {
+pub(super) fn path_of(number: usize, root: &Root, layout: &Layout) -> String {
     group_of(root, layout, number).map_or_else(
         || "switch".to_owned(),
         |(label, _)| format!("switches.{label}"),
