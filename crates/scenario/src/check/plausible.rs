@@ -9,6 +9,7 @@ use incastle_units::{Bytes, Rate, Span};
 
 use crate::check::group_transport::written;
 use crate::language::flows::{Bulk, Group, Permutation, Poisson, Query, Size, Workload};
+use crate::language::rdma::{AckTimeout, Rdma, RetryLimit};
 use crate::language::root::Root;
 use crate::language::sizes::Sizes;
 use crate::language::switch::{Buffer, Drr, Queue, Shared, Switch};
@@ -61,14 +62,12 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             continue;
         };
         longest = longest.max(Some(idle.rtt));
+        let path = format!("flows.{name}.transport");
         if let Some(tcp) = group.transport.tcp() {
-            check_transport(
-                &format!("flows.{name}.transport"),
-                tcp,
-                &idle,
-                &mut seen,
-                cx,
-            );
+            check_transport(&path, tcp, &idle, &mut seen, cx);
+        }
+        if let Some(rdma) = group.transport.rdma() {
+            check_ack_timeout(&path, rdma, &idle, &mut seen, cx);
         }
     }
     if let Some(rtt) = longest {
@@ -120,6 +119,44 @@ fn check_min_rto(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
         .help(format!(
             "min_rto = \"10 ms\" and initial_rto = \"100 ms\" (Alizadeh et al. 2010 have 10 ms), or min_rto = \"{least}\" where Linux's default is meant"
         ));
+}
+
+/// A timer of queue pairs that expires before the ACK can be there, or whenever it waits for a while.
+fn check_ack_timeout(
+    path: &str,
+    rdma: &Rdma,
+    idle: &Idle,
+    seen: &mut BTreeSet<(&str, Place)>,
+    cx: &mut Context<'_>,
+) {
+    let key = written(path, &["ack_timeout", "kind"], cx);
+    let AckTimeout::After(timeout) = rdma.ack_timeout else {
+        return;
+    };
+    let is_short = timeout < idle.rtt.saturating_mul(MANY);
+    if !is_short || !seen.insert(("ack_timeout", cx.place_of(&key))) {
+        return;
+    }
+    let rtt = idle.rtt.rounded();
+    let message = if timeout < idle.rtt {
+        format!(
+            "ack_timeout of {timeout} is below the round trip of {rtt} without waiting: packets are sent again before their ACK can be there"
+        )
+    } else {
+        let rest = (timeout - idle.rtt).rounded();
+        format!(
+            "ack_timeout of {timeout} leaves {rest} for queues and pauses, above the round trip of {rtt} without waiting: packets that wait longer are sent again, though none is lost"
+        )
+    };
+    let failure = match rdma.retry_limit {
+        RetryLimit::Unlimited => String::new(),
+        RetryLimit::Times(limit) => {
+            format!(", and a queue pair fails after {limit} retries without progress")
+        }
+    };
+    cx.warn_at(&key, message + &failure).help(
+        "raise ack_timeout above the longest round trip, with queues and pauses; or leave it out",
+    );
 }
 
 /// Links that deliver nothing before the end of the run.
