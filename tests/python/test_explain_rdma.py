@@ -377,6 +377,23 @@ def test_a_victim_was_paused_by_a_switch_because_of_the_root() -> None:
     assert (nic.congested, nic.depth) == ("leaf:0->spine:0", 3)
 
 
+@pytest.mark.parametrize("verb", ["write", "read"])
+def test_the_root_may_be_the_port_to_the_receiver_of_the_flow(verb: str) -> None:
+    own, victim = (explained(TREE, flow, transport__verb=verb) for flow in ("incast", "victim:0"))
+    # All pauses have one root; it leads to the receiver of the incast, not to that of the victim.
+    for why in (own, victim):
+        assert {one.root for one in why.pauses} == {"leaf:1->host:5"}
+    assert (own.hosts[1], victim.hosts[1]) == ("host:5", "host:6")
+    assert "root leaf:1->host:5, the port to its own receiver, where" in own.headline
+    steps = [step.text for step in own.story if "paused by" in step.text]
+    assert steps
+    assert all("(the port to its receiver)" in text for text in steps)
+    assert all(one["is_own_root"] for one in own.as_json()["pauses"])
+    assert "receiver" not in victim.headline
+    assert not any("its receiver" in step.text for step in victim.story)
+    assert not any(one["is_own_root"] for one in victim.as_json()["pauses"])
+
+
 BROKEN = """
 [network.pause_storms.broken]
 of = "receiver"

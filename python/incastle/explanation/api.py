@@ -79,7 +79,7 @@ class Explanation:
     @property
     def pauses(self) -> list[PauseWait]:
         """The waits for PFC on the critical path, the longest first."""
-        return pause_waits(self.path)
+        return pause_waits(self.path, self.hosts[1])
 
     @property
     def headline(self) -> str:
@@ -108,8 +108,11 @@ class Explanation:
             return f"on links, in {self._trips()}"
         if kind == paths.PAUSED:
             most = self.pauses[0]
-            where = f"{words.span(most.waited)} of it at {most.port}"
-            return f"paused by PFC, {where}" + (f", root {most.root}" if most.root else "")
+            text = f"paused by PFC, {words.span(most.waited)} of it at {most.port}"
+            if most.is_own_root:
+                own = "the port to its own receiver, where its data would wait without PFC as well"
+                return f"{text}, root {most.root}, {own}"
+            return f"{text}, root {most.root}" if most.root else text
         if kind == paths.QUEUE:
             port, at_port = next(iter(self.path.by_port(kind).items()))
             return f"waiting in queues, {words.span(at_port)} of it at {port}"
@@ -334,7 +337,7 @@ def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool)
     until = done if kind in ("response", "step") else last
     steps = [
         *story(record, begins, until),
-        *steps_of(path),
+        *steps_of(path, row["to"]),
         *nic.steps_of(turns),
         *_last_byte(path, ends, complete=done_s is not None),
     ]

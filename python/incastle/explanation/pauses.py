@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incastle.explanation.record import picoseconds
-from incastle.explanation.words import opposite
+from incastle.explanation.words import peer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -46,7 +46,7 @@ class Pause:
     @property
     def by(self) -> str:
         """The switch or NIC that sent it: the other end of the link."""
-        return opposite(self.port).partition("->")[0]
+        return peer(self.port)
 
 
 class Pauses:

@@ -29,6 +29,7 @@ class PauseWait:
         root: the port at the root of the congestion tree; "" if unknown.
         waited: the time on the critical path, in picoseconds.
         pauses: those that it waited for, in their order.
+        is_own_root: whether the root is the port to the receiver of the flow.
 
     """
 
@@ -36,6 +37,7 @@ class PauseWait:
     root: str
     waited: int
     pauses: tuple[Pause, ...]
+    is_own_root: bool = False
 
     @property
     def begins(self) -> int:
@@ -64,10 +66,15 @@ class PauseWait:
         if self.root == words.opposite(self.port):
             return f"{waited}: its NIC is broken"
         if self.depth <= 1:
-            return f"{waited}: its port {self.root}, the root, held the data above XOFF"
+            return f"{waited}: its port {self.root}, the root{self.own}, held the data above XOFF"
         away = words.count(self.depth, "pause")
         held = f"its port {self.congested} held the data above XOFF, and was paused itself"
-        return f"{waited}: {held}; root {self.root}, {away} away"
+        return f"{waited}: {held}; root {self.root}{self.own}, {away} away"
+
+    @property
+    def own(self) -> str:
+        """Where the root is if it is the port to the receiver of the flow, else ""."""
+        return " (the port to its receiver)" if self.is_own_root else ""
 
     def as_json(self) -> dict[str, object]:
         """Return it as plain values."""
@@ -81,12 +88,13 @@ class PauseWait:
             "paused_by": first.by,
             "congested_port": self.congested,
             "root_port": self.root,
+            "is_own_root": self.is_own_root,
             "depth": self.depth,
         }
 
 
-def pause_waits(path: Path) -> list[PauseWait]:
-    """Return the waits for pauses, the longest first."""
+def pause_waits(path: Path, receiver: str) -> list[PauseWait]:
+    """Return the waits for pauses of a flow to this host, the longest first."""
     waited: Counter[tuple[str, str]] = Counter()
     pauses: dict[tuple[str, str], dict[Pause, None]] = {}
     for piece in path.pieces:
@@ -95,15 +103,15 @@ def pause_waits(path: Path) -> list[PauseWait]:
             waited[key] += piece.span
             pauses.setdefault(key, {})[piece.pause] = None
     return [
-        PauseWait(port, root, span, tuple(pauses[port, root]))
+        PauseWait(port, root, span, tuple(pauses[port, root]), words.peer(root) == receiver)
         for (port, root), span in waited.most_common()
     ]
 
 
-def steps_of(path: Path) -> list[Step]:
+def steps_of(path: Path, receiver: str) -> list[Step]:
     """Return the waits for pauses as steps of the story, where the first of them began."""
     begins: dict[tuple[str, str], int] = {}
     for piece in path.pieces:
         if piece.pause is not None:
             begins.setdefault((piece.pause.port, piece.pause.root), piece.begins)
-    return [Step(begins[one.port, one.root], one.text) for one in pause_waits(path)]
+    return [Step(begins[one.port, one.root], one.text) for one in pause_waits(path, receiver)]

@@ -87,3 +87,8 @@ def opposite(port: str) -> str:
     nodes, mark, number = port.partition("#")
     node, _, peer = nodes.partition("->")
     return f"{peer}->{node}{mark}{number}"
+
+
+def peer(port: str) -> str:
+    """Name the node at the other end of a port's link; "" if the port is unknown."""
+    return port.partition("#")[0].partition("->")[2]
