@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -123,7 +124,10 @@ def test_a_sweep_shows_the_paused_share(cli: Callable[..., Output]) -> None:
     assert free["paused_share"] == 0
     table = cli("sweep", "both").out
     assert f"{share:.3g}" in table
-    assert "paused share (mean of all ports)" in " ".join(table.split())
+    words = " ".join(table.split())
+    assert "paused share of all ports (their mean: those that were never paused" in words
+    # The heading says of which ports.
+    assert re.search(r"paused share\s.*\n.*of all ports\s", table)
 
 
 def test_a_sweep_without_pauses_has_no_column_of_them(cli: Callable[..., Output]) -> None:

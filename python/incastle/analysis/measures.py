@@ -93,7 +93,7 @@ OF_PORTS = {
 PAUSED = "paused_share"
 OF_PAUSES = {
     PAUSED: "share of the whole run in which PFC paused a port (of several priorities the one "
-    "paused longest): mean of all ports",
+    "paused longest): mean of all ports, of which those that were never paused count as 0",
 }
 FAILED, FAILED_UNFINISHED = "failed_queue_pairs", "failed_unfinished"
 OF_QUEUE_PAIRS = {

@@ -74,7 +74,7 @@ SHOWN = {
     "round_p99_s": "round\n99th",
     "unfinished": "unfinished",
     "queue_mean_packets": "packets\nwaiting",
-    PAUSED: "paused\nshare",
+    PAUSED: "paused share\nof all ports",
     FAILED: "failed\nqueue pairs",
     "timeouts": "timeouts",
     "drops": "drops",
@@ -87,7 +87,7 @@ STATISTICS = ("completion_", "slowdown_", "round_")
 
 WHOLE_RUN = {
     "goodput_bit_s": "goodput (sum of all hosts)",
-    PAUSED: "paused share (mean of all ports)",
+    PAUSED: "paused share of all ports (their mean: those that were never paused count as 0)",
     FAILED: "failed queue pairs",
     "timeouts": "timeouts",
     "drops": "drops",

@@ -55,7 +55,7 @@ MEASURES = {
     "queue_median": "median queue of each run's busiest port",
     "queue_p99": "99th percentile of the queue of each run's busiest port",
     "queue_max": "longest queue of each run's busiest port",
-    "paused_share": "share of time that PFC pauses a port",
+    "paused_share": "share of time that PFC pauses a port, mean of all ports",
     "failed_queue_pairs": "failed queue pairs",
     "failed_unfinished": "unfinished transfers of failed queue pairs",
     **{
