@@ -38,22 +38,24 @@ def drawn(outcomes: Sequence[Result], console: Console) -> None:
     groups = outcomes[0].offered_load.get("groups", ())
     shares = {one["group"]: [_drawn(outcome, one) for outcome in outcomes] for one in groups}
     apart = [
-        f"{group} {_from_to([share for share in of_runs if share is not None])}"
+        f"{_from_to([share for share in of_runs if share is not None])} ({group})"
         for group, of_runs in shares.items()
         if any(map(_is_apart, of_runs))
     ]
     if apart:
-        seeds = "" if len(outcomes) == 1 else f", {len(outcomes)} seeds"
+        runs = "this run" if len(outcomes) == 1 else f"these {len(outcomes)} runs"
+        *others, last = apart
+        named = f"{', '.join(others)} and {last}" if others else last
         console.print(
-            f"drawn bytes as a share of the offered load on average{seeds}: "
-            f"{escape(', '.join(apart))}",
+            f"flows are drawn at random: {runs} drew {escape(named)} of the bytes that the load "
+            "above gives on average in the same time; longer runs come closer",
             soft_wrap=True,
         )
 
 
 def _from_to(shares: Sequence[float]) -> str:
-    low, high = f"{min(shares):.0%}", f"{max(shares):.0%}"
-    return low if low == high else f"{low} to {high}"
+    low, high = f"{100 * min(shares):.0f}", f"{100 * max(shares):.0f}"
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def _is_apart(share: float | None) -> bool:

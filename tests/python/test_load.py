@@ -121,14 +121,18 @@ def test_run_says_what_it_drew(cli: Cli, three_to_one: str, folder: Path) -> Non
         expected = group["application_bytes_s"] * kept.totals["simulated_s"]
         drawn[sizes] = kept.transfers["bytes"].sum() / expected
         apart = abs(drawn[sizes] - 1) > 0.05
-        assert (f"offered load on average: search {drawn[sizes]:.0%}" in output.out) == apart, drawn
+        words = (
+            f"this run drew {100 * drawn[sizes]:.0f} % (search) of the bytes that the load above"
+        )
+        assert (words in output.out) == apart, drawn
     assert abs(drawn["16 KB"] - 1) < 0.05 < abs(drawn["websearch"] - 1)
     web_search = ("--set", "flows.search.sizes=websearch")
     output = cli("run", three_to_one, *web_search, "--seeds", "2", "--out", "seeds")
     runs = [ic.Result.load(folder / "seeds" / f"seed-{seed}") for seed in (1, 2)]
     shares = [float(run.transfers["bytes"].sum()) / run.totals["simulated_s"] for run in runs]
     shares = [share / group["application_bytes_s"] for share in shares]
-    assert f"average, 2 seeds: search {min(shares):.0%} to {max(shares):.0%}" in output.out
+    low, high = (f"{100 * share:.0f}" for share in sorted(shares))
+    assert f"at random: these 2 runs drew {low} to {high} % (search) of the bytes" in output.out
 
 
 def test_groups_have_rows_of_their_own(cli: Cli, three_to_one: str) -> None:
