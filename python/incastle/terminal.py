@@ -7,7 +7,9 @@ go to standard error; without a terminal progress is a line now and then.
 from __future__ import annotations
 
 import json
+import re
 import sys
+import textwrap
 import time
 import warnings
 from contextlib import contextmanager, nullcontext, redirect_stdout
@@ -19,11 +21,14 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from rich.console import ConsoleOptions
     from rich.progress import Progress
+    from rich.segment import Segment
 
     from incastle import runner
     from incastle.errors import Diagnostic, ScenarioError
@@ -33,6 +38,9 @@ PIPE_WIDTH = 150
 
 EXCERPT = 100
 """Columns of a line of a file below a diagnostic."""
+
+NUMBER = re.compile(r"(\d) (?=\S)")
+"""The end of a number, and the space before its unit."""
 
 EVERY_S = 10.0
 """Between two lines of progress where there is no terminal for a bar."""
@@ -222,6 +230,18 @@ def counting(what: str, total: int) -> Iterator[Callable[[int], None] | None]:
         yield lambda done: shown.update(task, completed=done)
 
 
+class Title(Text):
+    """The title of a table, below an empty line: lines end between words, not before a unit."""
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """Yield its lines."""
+        # Rich breaks at a no-break space, too; textwrap does not.
+        kept = NUMBER.sub("\\1\N{NO-BREAK SPACE}", self.plain)
+        for line in ("", *textwrap.wrap(kept, options.max_width)):
+            shown = Text(line.replace("\N{NO-BREAK SPACE}", " "), self.style)
+            yield from shown.__rich_console__(console, options)
+
+
 def aligned(title: str | None, *columns: str) -> Table:
     """Make a table whose first column is text and whose others are numbers."""
     table = Table(
@@ -229,9 +249,8 @@ def aligned(title: str | None, *columns: str) -> Table:
         show_edge=False,
         pad_edge=False,
         padding=(0, 1, 0, 0),
-        title=None if title is None else f"\n{title}",
+        title=None if title is None else Title(Text.from_markup(title).plain, "bold"),
         title_justify="left",
-        title_style="bold",
     )
     for index, column in enumerate(columns):
         table.add_column(column, justify="right" if index else "left", overflow="fold")

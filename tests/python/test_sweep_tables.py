@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 import polars as pl
+import pytest
 
 import incastle as ic
 from incastle import terminal
@@ -21,8 +22,6 @@ from incastle.terminal import aligned
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-    import pytest
 
     from conftest import Output
 
@@ -79,6 +78,21 @@ def test_numbers_are_whole_where_there_is_no_terminal(capsys: pytest.CaptureFixt
     table.add_row(*(long for _ in range(9)))
     many_runs.titled("wide", table)
     assert capsys.readouterr().out.count(long) == 9
+
+
+@pytest.mark.parametrize("width", range(12, 60))
+def test_titles_end_no_line_between_a_number_and_its_unit(
+    width: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    title = "Flow completion times of web, transfers that began from 0 s to 25 ms, 6 of 22"
+    terminal.output().print(aligned(title, "x" * width))
+    head, *_ = capsys.readouterr().out.split("x", 1)
+    empty, *lines = head.splitlines()
+    assert not empty.strip()
+    assert " ".join(" ".join(lines).split()) == title
+    assert all(len(line.rstrip()) <= width for line in lines)
+    # Each word that follows a number stands on its line.
+    assert all(any(pair in line for line in lines) for pair in ("0 s", "25 ms", "6 of"))
 
 
 def test_progress_is_lines_where_there_is_no_terminal(
