@@ -218,8 +218,20 @@ def test_areas_of_pauses_are_the_paused_times() -> None:
     # Hosts are paused in bursts: a filled bar over all of them would be longer by far.
     assert max(table.values()) < 0.9e-3
     labels = axes.get_legend_handles_labels()[1]
-    assert labels[0] == "because of switch->receiver: 100.0 % of paused time"
-    assert labels[-1] == "height: share of each 2.5 us"
+    words = ["%: of all paused time", "height: share of each 2.5 us"]
+    assert labels == ["root switch->receiver: 100.0 %", *words]
+
+
+def test_pauses_have_the_width_of_the_figure() -> None:
+    figure = ic.run(ic.Scenario.from_text(OF_PAUSES)).plot("pauses")
+    figure.draw_without_rendering()
+    (axes,) = figure.axes
+    assert axes.get_legend() is None
+    [legend] = figure.legends
+    assert next(text.get_text() for text in legend.get_texts()).startswith("root ")
+    # The names of ports take some of it; a legend beside the panel would take more.
+    assert axes.get_position().width > 0.7
+    assert legend.get_window_extent().y1 < axes.get_window_extent().y0
 
 
 def test_rows_of_pauses_name_priorities_where_there_are_several() -> None:

@@ -55,8 +55,13 @@ class Kind:
     draw: Callable[[Figure, Sequence[Series], Options], str]
 
 
-def _of_runs(draw: Callable[[Axes, Result, Options], str]) -> Callable[..., str]:
-    """Draw a panel for the first run of each series, all with the same axes."""
+def _of_runs(
+    draw: Callable[[Axes, Result, Options], str], *, is_wide: bool = False
+) -> Callable[..., str]:
+    """Draw a panel for the first run of each series, all with the same axes.
+
+    If `is_wide`, its time needs the whole width: see `_name`.
+    """
 
     def draw_all(figure: Figure, series: Sequence[Series], options: Options) -> str:
         grid = in_line(figure, options, len(series), stacked=True)
@@ -66,7 +71,8 @@ def _of_runs(draw: Callable[[Axes, Result, Options], str]) -> Callable[..., str]
             axes.label_outer()
             wrap_name(axes, options)
         _alike(grid)
-        _name(figure, grid, [one.label for one in series], options)
+        titles = [one.label for one in series]
+        _name(figure, grid, titles, options, is_wide=is_wide)
         several = any(len(one.runs) > 1 for one in series)
         return sources[0] + (", of each series the first seed" if several else "")
 
@@ -81,23 +87,31 @@ def _alike(grid: Sequence[Axes]) -> None:
             axes.set_ylim(min(low for low, _ in limits), max(high for _, high in limits))
 
 
-def _name(figure: Figure, grid: Sequence[Axes], titles: Sequence[str], options: Options) -> None:
+def _name(
+    figure: Figure,
+    grid: Sequence[Axes],
+    titles: Sequence[str],
+    options: Options,
+    *,
+    is_wide: bool = False,
+) -> None:
     """Name panels and their lines: one legend for all, where all have the same lines.
 
     A single line is named by the title of its panel. In columns of papers legends that differ are
-    within the panels, elsewhere beside them.
+    within the panels, elsewhere beside them; so is a common one there, unless panels are wide.
     """
+    is_column = STYLES[options.style].is_column
     found = [axes.get_legend_handles_labels()[1] for axes in grid]
     for axes, labels, title in zip(grid, found, titles, strict=True):
         alone = labels[0] if len(labels) == 1 else ""
         axes.set_title(": ".join(filter(None, (title, alone))))
-    if not STYLES[options.style].is_column:
+    if (is_column or is_wide) and all(labels == found[0] for labels in found):
+        legend_outside(figure, grid[0], options)
+    elif not is_column:
         beside: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (1.0, 1.0)}
         for axes, labels in zip(grid, found, strict=True):
             if len(labels) > 1:
                 axes.legend(**beside)
-    elif all(labels == found[0] for labels in found):
-        legend_outside(figure, grid[0], options)
     else:
         for axes in grid:
             axes.legend()
@@ -154,10 +168,10 @@ KINDS = {
     "feedback": _run(
         "feedback of QCN's congestion points over time ([measure] qcn)", "cnms", results.feedback
     ),
-    "pauses": _run(
+    "pauses": Kind(
         "share of time that PFC pauses each port, and because of which ([measure] pauses)",
-        "pause_record",
-        results.pauses,
+        ("pause_record",),
+        _of_runs(results.pauses, is_wide=True),
     ),
     "rounds": _run(
         "completion time of each round (all responses to one request)", "rounds", results.rounds

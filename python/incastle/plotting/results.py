@@ -271,12 +271,12 @@ def pauses(axes: Axes, result: Result, options: Options) -> str:
     whole = float(frame["lasted_s"].sum()) or 1.0
     for place, root in enumerate(roots[:MAX_LINES]):
         share = float(frame.filter(root_port=root)["lasted_s"].sum()) / whole
-        label = f"because of {root}" if root else "of unknown cause"
-        label += f": {100 * share:.1f} % of paused time"
+        label = f"root {root or 'unknown'}: {100 * share:.1f} %"
         axes.fill_between([], [], color=SERIES[place], label=label)
     _note_left_out(axes, frame, "root_port")
     if len(rows) > MAX_ROWS:
         _remark(axes, f"and {len(rows) - MAX_ROWS} more ports")
+    _remark(axes, "%: of all paused time")
     _remark(axes, f"height: share of each {si(end / PAUSE_BINS, 's')}")
     axes.set_yticks(range(len(rows[:MAX_ROWS])), rows[:MAX_ROWS])
     axes.set_ylim(len(rows[:MAX_ROWS]) - 0.5, -0.5)
