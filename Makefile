@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-ns3-rdma bench-transports docs wheel clean system deny wasm-digest
+.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-ns3-rdma bench-transports docs wheel clean system deny lab wasm-digest
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -79,7 +79,10 @@ wheel: setup ## a wheel for machines without Rust, into dist/
 system: ## Debian packages that some tests use (needs root)
 	scripts/system.sh
 
-wasm-digest: ## the same digest from a build for WebAssembly
+lab: $(VENV)/.packages ## the page that runs the engine in a browser (incastle lab)
+	@$(BIN)/python scripts/lab.py
+
+wasm-digest: ## the same digest from the lab's engine
 	@$(PYTHON) scripts/wasm_digest.py
 
 deny: ## licences, sources and advisories of all dependencies (needs cargo-deny and its database)

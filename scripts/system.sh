@@ -9,9 +9,9 @@ give_up() {
     exit 1
 }
 
-if command -v rustup >/dev/null && ! rustup target list --installed | grep -qx wasm32-wasip1; then
-    timeout 120 rustup target add wasm32-wasip1 ||
-        echo "system: no standard library for wasm32-wasip1; make wasm-digest will be skipped" >&2
+if command -v rustup >/dev/null && ! rustup target list --installed | grep -qx wasm32-unknown-unknown; then
+    timeout 120 rustup target add wasm32-unknown-unknown ||
+        echo "system: no standard library for wasm32-unknown-unknown; the lab cannot be built" >&2
 fi
 
 wanted=""

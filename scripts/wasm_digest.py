@@ -1,18 +1,19 @@
 # ruff: noqa: INP001
-"""Builds the simulator for WebAssembly, runs scenarios there, and compares the digests.
+"""Runs scenarios in the lab's engine, and compares the digests.
 
 Three builds of the same source have to agree. They are this machine's with the tests' settings, the
-release module, and wasm32-wasip1's (32-bit, no C library, another back end, no optimization).
+release module, and the engine for the browser (32-bit, no C library, another back end).
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import lab
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENARIOS = (
@@ -20,20 +21,6 @@ SCENARIOS = (
     *(ROOT / "tests" / f"{name}.toml" for name in ("worlds", "lossless", "hpcc-ns3")),
 )
 INCASTLE = ROOT / ".venv" / "bin" / "incastle"
-TARGET = "wasm32-wasip1"
-# One more degree of optimisation to compare with, and a third of the time to build.
-PLAIN = ["--config", "profile.dev.opt-level=0", "--config", "profile.dev.debug=false"]
-SKIPPED = 77
-
-
-def missing() -> str | None:
-    """Return a missing prerequisite, as a message."""
-    if shutil.which("node") is None:
-        return "node is not installed"
-    printed = output(["rustc", "--print", "target-libdir", "--target", TARGET])
-    if not Path(printed.strip()).is_dir():
-        return f"Rust's library for {TARGET} is not installed (rustup target add {TARGET})"
-    return None
 
 
 def output(command: list[str], stdin: str = "") -> str:
@@ -46,10 +33,10 @@ def output(command: list[str], stdin: str = "") -> str:
     return done.stdout
 
 
-def build(*options: str) -> str:
+def build() -> str:
     """Build the program that prints a digest, and return its path."""
     command = ["cargo", "build", "--quiet", "--locked", "--message-format=json"]
-    command += ["-p", "incastle-xtask", "--bin", "digest", *options]
+    command += ["-p", "incastle-xtask", "--bin", "digest"]
     records = map(json.loads, output(command).splitlines())
     found = [record["executable"] for record in records if record.get("executable")]
     return str(found[-1])
@@ -65,22 +52,22 @@ def installed(scenario: Path) -> str:
 
 def main() -> None:
     """Build, run and compare."""
-    lacking = missing()
+    lacking = lab.missing()
     if lacking is not None:
         print(f"skipped: {lacking}")
-        sys.exit(SKIPPED)
+        sys.exit(lab.SKIPPED)
+    lab.build_engine()
     here = build()
-    wasm = ["node", "--no-warnings", "scripts/wasi.mjs", build("--target", TARGET, *PLAIN)]
     for scenario in SCENARIOS:
-        compare(scenario, here, wasm)
+        compare(scenario, here)
 
 
-def compare(scenario: Path, here: str, wasm: list[str]) -> None:
+def compare(scenario: Path, here: str) -> None:
     """Compare the digests of a scenario; leave where they differ."""
     text = scenario.read_text(encoding="utf-8")
     digests = {
         "this machine": output([here], text).strip(),
-        TARGET: output(wasm, text).strip(),
+        "WebAssembly": output(["node", "scripts/lab_digest.mjs"], text).strip(),
     }
     if INCASTLE.exists():
         digests["installed"] = installed(scenario)

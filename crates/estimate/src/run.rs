@@ -1,11 +1,11 @@
 //! A run of the network around a link.
 
-use incastle_engine::Simulation;
 use incastle_engine::probe::NoProbe;
+use incastle_engine::{Simulation, Status};
 use incastle_units::Time;
 
 use crate::surroundings::{Sharing, Visit, Whole};
-use incastle_experiment::{Overseer, RunError, SLICE, pass};
+use incastle_experiment::{Overseer, RunError, SLICE};
 use incastle_workload::Replay;
 
 /// The result of a run.
@@ -30,9 +30,10 @@ impl Whole<'_> {
         let mut simulation = Simulation::new(network, NoProbe);
         simulation.add_application(Box::new(replay));
         let end = Time::ZERO + self.scenario.duration();
-        let proceed = |simulation: &Simulation<NoProbe>| Ok(overseer.continues(simulation.now()));
-        if !pass(&mut simulation, end, SLICE, proceed)? {
-            return Ok(None);
+        while simulation.run(end, SLICE)? == Status::Paused {
+            if !overseer.continues(simulation.now()) {
+                return Ok(None);
+            }
         }
         simulation.check_conservation();
         Ok(Some(Ran {

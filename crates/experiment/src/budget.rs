@@ -6,7 +6,7 @@ use incastle_recorder::Recorder;
 use incastle_units::Time;
 
 use crate::memory::{Lists, Memory, OutOfMemory, Shortage, held};
-use crate::overseer::{Overseer, RunError};
+use crate::overseer::RunError;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::measure::Sampling;
 use incastle_workload::Journal;
@@ -27,18 +27,6 @@ pub fn snap(scenario: &Scenario) -> u64 {
         Sampling::On(capture) => capture.snaplen.count(),
         Sampling::Off => 0,
     }
-}
-
-/// Checks after a slice; returns whether the run continues.
-pub(super) fn look(
-    simulation: &Simulation<Recorder>,
-    journal: &Journal,
-    snap: u64,
-    overseer: &impl Overseer,
-) -> Result<bool, RunError> {
-    let continues = overseer.continues(simulation.now());
-    afford(simulation, journal, snap, |bytes| overseer.affords(bytes))?;
-    Ok(continues)
 }
 
 /// Ends a run whose records and tables will not get the memory that they still need.

@@ -1,13 +1,16 @@
 //! From a checked scenario to its result: the engine's network, the run, the tables.
 //!
-//! The modules in the order of a run: `network` builds a checked scenario. `run` simulates it, whole or in
-//! `parts`, within the memory of `budget` and [`memory`]. `record` is the state of a finished run.
-//! `tables`, `notes` and `ideal` FCTs are made from it, as columns of `output`.
+//! The modules in the order of a run: `network` builds a checked scenario. `prepared` adds its applications and
+//! records. `run` simulates it from stage to stage of its `course`, whole or in `parts`, within the memory of
+//! `budget` and [`memory`]. `record` is the state of a finished run.
+//! `tables`, `notes` and `ideal` FCTs are made from it, as columns of `output`, and of [`arrow`] for others.
 //!
 //! Leaves out: threads, files, the wall clock (`incastle-driver`), estimates (`incastle-estimate`).
 
+pub mod arrow;
 mod budget;
 mod captures;
+mod course;
 pub mod ideal;
 pub mod memory;
 pub mod network;
@@ -15,6 +18,7 @@ mod notes;
 mod output;
 mod overseer;
 mod parts;
+mod prepared;
 mod record;
 mod result;
 mod run;
@@ -24,10 +28,12 @@ mod totals;
 mod unfinished;
 
 pub use budget::{afford, afford_start, snap};
+pub use course::{interval, through};
 pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected};
 pub use notes::Note;
 pub use output::{Capture, Column, Output, Table, Total, Totals};
 pub use overseer::{Overseer, RunError, SLICE};
 pub use parts::{FinishedParts, alone_because, join, parted, prepare_part};
+pub use prepared::Prepared;
 pub use record::{Interval, Passed};
-pub use run::{Prepared, interval, pass, simulate, through};
+pub use run::{Run, simulate};

@@ -1,18 +1,12 @@
 //! Results for Python: totals as a dictionary, tables through the Arrow C stream interface (the Arrow
 //! PyCapsule protocol). Polars, pyarrow and pandas read these without a copy of the numbers.
-//!
-//! A NaN in a column of floats is a missing value there (a flow that has not finished).
 
 use std::ffi::CStr;
-use std::sync::Arc;
 
 use crate::controllers::ControllerFault;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{
-    ArrayRef, Float64Array, RecordBatch, RecordBatchIterator, StringArray, UInt64Array,
-};
-use arrow_buffer::{NullBuffer, ScalarBuffer};
-use arrow_schema::{ArrowError, DataType, Field, Schema};
+use arrow_array::{RecordBatch, RecordBatchIterator};
+use arrow_schema::ArrowError;
 use incastle_experiment as experiment;
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -131,41 +125,9 @@ impl Table {
 
 impl Table {
     fn new(from: experiment::Table) -> Result<Self, ArrowError> {
-        let mut fields = Vec::with_capacity(from.columns.len());
-        let mut columns = Vec::with_capacity(from.columns.len());
-        for (name, column) in from.columns {
-            let (data_type, array) = column_array(column);
-            fields.push(Field::new(name, data_type, true));
-            columns.push(array);
-        }
-        let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns)?;
-        Ok(Self {
-            name: from.name,
-            batch,
-        })
-    }
-}
-
-/// Numbers keep their memory; strings are copied end to end once.
-fn column_array(column: experiment::Column) -> (DataType, ArrayRef) {
-    match column {
-        experiment::Column::U64(values) => (
-            DataType::UInt64,
-            Arc::new(UInt64Array::new(ScalarBuffer::from(values), None)),
-        ),
-        experiment::Column::F64(values) => {
-            let missing = values.iter().any(|value| value.is_nan());
-            let present = missing.then(|| values.iter().map(|value| !value.is_nan()).collect());
-            let nulls = present.map(|bits: Vec<bool>| NullBuffer::from(bits));
-            (
-                DataType::Float64,
-                Arc::new(Float64Array::new(ScalarBuffer::from(values), nulls)),
-            )
-        }
-        experiment::Column::Text(values) => (
-            DataType::Utf8,
-            Arc::new(StringArray::from_iter_values(values)),
-        ),
+        let name = from.name.clone();
+        let batch = experiment::arrow::batch(from)?;
+        Ok(Self { name, batch })
     }
 }
 

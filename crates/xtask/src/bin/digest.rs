@@ -1,7 +1,7 @@
 //! Prints the digest of the scenario on standard input.
 //!
-//! scripts/wasm_digest.py builds this for two targets and compares. It uses the pure side alone: no
-//! clock, no file, no thread, so that the program for WebAssembly imports nothing of the kind.
+//! scripts/wasm_digest.py compares it with that of the engine for the browser. It uses the pure side alone: no
+//! clock, no file, no thread.
 
 use std::error::Error;
 use std::io::{Read, Write, stdin, stdout};
