@@ -29,7 +29,7 @@ mod unfinished;
 
 pub use budget::{afford, afford_start, snap};
 pub use course::{interval, through};
-pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected};
+pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected, expected_packets};
 pub use notes::Note;
 pub use output::{Capture, Column, Output, Table, Total, Totals};
 pub use overseer::{Overseer, RunError, SLICE};

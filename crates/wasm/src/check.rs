@@ -1,6 +1,6 @@
 //! The checker: diagnostics with their places, and the size of what would run.
 
-use incastle_experiment::expected;
+use incastle_experiment::{expected, expected_packets};
 use incastle_scenario::{Files, Scenario, Severity, parse_with};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -57,7 +57,8 @@ impl From<incastle_scenario::Diagnostic> for Diagnostic {
     }
 }
 
-/// The size of a run. `bytes` is the memory that its records are expected to take.
+/// The size of a run, so that a page can warn before it starts one that is too large: the memory that its records are
+/// expected to take, and its data packets (ACKs and repetitions left out).
 #[derive(Serialize)]
 struct Facts {
     name: String,
@@ -67,6 +68,7 @@ struct Facts {
     switches: usize,
     groups: usize,
     bytes: u64,
+    packets: f64,
 }
 
 impl Facts {
@@ -80,6 +82,7 @@ impl Facts {
             switches: layout.switches.len(),
             groups: scenario.tables().flows.len(),
             bytes: expected(scenario).bytes(),
+            packets: expected_packets(scenario),
         }
     }
 }

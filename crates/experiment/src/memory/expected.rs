@@ -23,8 +23,7 @@ const EVENTS: f64 = 8.0;
 pub fn expected(scenario: &Scenario) -> Memory {
     let (root, layout) = (scenario.tables(), scenario.layout());
     let measure = &root.measure;
-    let groups = root.flows.iter().map(|(_, group)| group);
-    let offers: Vec<Offer> = groups.map(|group| Offer::of(group, scenario)).collect();
+    let offers: Vec<Offer> = offers(scenario).collect();
     let sum = |of: fn(&Offer) -> f64| offers.iter().map(of).sum::<f64>();
     let packets = sum(|offer| offer.packets);
     let mut memory = of_network(scenario, 1);
@@ -54,6 +53,17 @@ pub fn expected(scenario: &Scenario) -> Memory {
         add(Kept::Captures, packets * crossed, capture.snaplen.count());
     }
     memory
+}
+
+/// The data packets that a run will have: those that its groups offer, as far as access links carry them. ACKs and
+/// repetitions are left out.
+pub fn expected_packets(scenario: &Scenario) -> f64 {
+    offers(scenario).map(|offer| offer.packets).sum()
+}
+
+fn offers(scenario: &Scenario) -> impl Iterator<Item = Offer> {
+    let groups = scenario.tables().flows.iter().map(|(_, group)| group);
+    groups.map(|group| Offer::of(group, scenario))
 }
 
 /// The minimum memory of a run: the network and the flows that are not random, in each of `parts` partitions.

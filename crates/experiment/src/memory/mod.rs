@@ -11,7 +11,7 @@ use std::fmt;
 use incastle_units::Time;
 
 pub use expected::at_start;
-pub use expected::expected;
+pub use expected::{expected, expected_packets};
 pub(crate) use held::{Lists, held};
 
 /// The purposes of memory.

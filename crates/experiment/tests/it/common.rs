@@ -63,7 +63,7 @@ pub(crate) fn long_flow(name: &str, sender: u32, congestion: &str) -> String {
 }
 
 /// An overseer that never stops the run.
-struct Unattended;
+pub(crate) struct Unattended;
 
 impl Overseer for Unattended {
     fn continues(&self, _: Time) -> bool {

@@ -4,10 +4,13 @@
 use std::fmt::Write as _;
 
 use incastle_cases::cases;
-use incastle_experiment::Output;
+use incastle_experiment::{Output, Run};
+use incastle_scenario::Scenario;
+use incastle_units::{Span, Time};
 
 use crate::common::{
-    STAR, assert_near, comparable, mixed, of_port, parse, real, result, run, scenario, text, whole,
+    STAR, Unattended, assert_near, comparable, mixed, of_port, parse, real, result, run, scenario,
+    text, whole,
 };
 use proptest::prelude::*;
 
@@ -32,6 +35,39 @@ fn the_same_scenario_gives_the_same_bits() {
     );
     let other = run(&first.with_seed(2)).expect("runs");
     assert_ne!(once.digest, other.digest);
+}
+
+/// The same run, advanced by few and by many events, and to instants of no meaning.
+fn in_steps(scenario: &Scenario, seed: u64) -> Output {
+    let mut run = Run::start(scenario, |_| Ok(())).expect("starts");
+    let mut step = seed;
+    while !run.is_done() {
+        step = step.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        let ahead = Span::from_us(step >> 56);
+        let before = run.now();
+        run.advance(before + ahead, step >> 48 & 0x3ff, |_| Ok(()))
+            .expect("runs");
+        assert!(run.now() >= before && run.now() <= before + ahead);
+    }
+    run.finish(scenario, &Unattended)
+}
+
+#[test]
+fn a_run_that_is_finished_early_is_marked_as_interrupted() {
+    let scenario = scenario(&mixed(), &[]);
+    let mut run = Run::start(&scenario, |_| Ok(())).expect("starts");
+    let half = Time::ZERO + scenario.duration() / 2;
+    while run.now() < half {
+        run.advance(half, 1_000, |_| Ok(())).expect("runs");
+    }
+    assert!(!run.is_done() && !run.opened(0).is_empty());
+    let output = run.finish(&scenario, &Unattended);
+    assert!(output.interrupted);
+    assert_near(
+        output.totals.simulated_s,
+        scenario.duration().as_secs_lossy() / 2.0,
+        1e-12,
+    );
 }
 
 #[test]
@@ -268,7 +304,9 @@ proptest! {
         let once = run(&scenario).expect("runs");
         let again = run(&scenario).expect("runs");
         prop_assert!(!once.interrupted && once.totals.simulated_s >= 5e-3);
-        prop_assert!(comparable(once) == comparable(again), "a second run differs");
+        let once = comparable(once);
+        prop_assert!(once == comparable(again), "a second run differs");
+        prop_assert!(once == comparable(in_steps(&scenario, seed)), "a run in steps differs");
     }
 }
 
