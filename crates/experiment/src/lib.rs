@@ -3,10 +3,11 @@
 //! The modules in the order of a run: `network` builds a checked scenario. `prepared` adds its applications and
 //! records. `run` simulates it from stage to stage of its `course`, whole or in `parts`, within the memory of
 //! `budget` and [`memory`]. `record` is the state of a finished run.
-//! `tables`, `notes` and `ideal` FCTs are made from it, as columns of `output`, and of [`arrow`] for others.
+//! `tables`, `notes` and `ideal` FCTs are made from it, as columns of `output`, and of `arrow` for others.
 //!
 //! Leaves out: threads, files, the wall clock (`incastle-driver`), estimates (`incastle-estimate`).
 
+#[cfg(feature = "arrow")]
 pub mod arrow;
 mod budget;
 mod captures;
