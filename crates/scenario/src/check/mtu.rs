@@ -108,18 +108,16 @@ pub(super) fn report(found: &[Oversized], root: &Root, layout: &Layout, cx: &mut
     }
 }
 
-/// The table that gives a key of a group's transport: the group's own, or the one that all inherit.
+/// The table that gives a key of a group's transport: the group's own, or the one that all inherit. A key that no table
+/// has belongs where the protocol is chosen.
 fn table_of<'a>(path: &'a str, key: &str, cx: &Context<'_>) -> &'a str {
-    let is_own = |key: &str| {
-        let own = format!("{path}.{key}");
-        cx.is_given(&own) && cx.place_of(&own) != cx.place_of(&format!("transport.{key}"))
-    };
-    // A group with another protocol inherits nothing.
-    if is_own(key) || is_own("kind") {
-        path
-    } else {
-        "transport"
-    }
+    let given = [key, "kind"]
+        .into_iter()
+        .find(|key| cx.is_given(&format!("{path}.{key}")));
+    let is_own = given.is_some_and(|key| {
+        cx.place_of(&format!("{path}.{key}")) != cx.place_of(&format!("transport.{key}"))
+    });
+    if is_own { path } else { "transport" }
 }
 
 /// The key of the MTU of a link; absent where several may have set it.
