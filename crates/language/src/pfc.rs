@@ -18,6 +18,7 @@ use crate::proportional::Proportional;
 use crate::selection::Selection;
 use crate::text::context::Context;
 use crate::text::node::{Content, Node};
+use crate::text::overrides::ONE_LIST;
 
 /// The priority of RDMA by convention, of PFC and of storms where no other is given.
 const DEFAULT_LOSSLESS: Priority = Priority::ALL[3];
@@ -208,7 +209,7 @@ impl Value for Priority {
                         node.content
                     );
                     cx.error(node.place, key, message)
-                        .help(format!("one list is written {list}"));
+                        .help(format!("{ONE_LIST} {list}"));
                 }
                 None => wrong(node, key, &expected, cx),
             }

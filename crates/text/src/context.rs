@@ -210,7 +210,7 @@ impl<'a> Context<'a> {
                 let (file, line, column) = origin.locate(finding.place);
                 let help = match finding.place {
                     Place::Override(index) if finding.is_form => {
-                        overrides::hint(&origin.overrides[index].1).or(finding.help)
+                        overrides::hint(&origin.overrides[index].1, finding.help)
                     }
                     _ => finding.help,
                 };

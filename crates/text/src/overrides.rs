@@ -59,8 +59,24 @@ fn other_groups(root: &Node, group: &str, overrides: &[(String, String)]) -> Opt
     (is_new && !is_made()).then_some(groups)
 }
 
-/// The remedy for a value that was meant for a sweep, or has quotes of a word processor.
-pub fn hint(value: &str) -> Option<String> {
+/// The beginning of a remedy that writes a value as a list.
+pub const ONE_LIST: &str = "one list is written";
+
+/// The remedy for a value that was meant for a sweep, or has quotes of a word processor; else `known`, which it joins if
+/// that writes a list.
+pub fn hint(value: &str, known: Option<String>) -> Option<String> {
+    let Some(hint) = hint_of(value) else {
+        return known;
+    };
+    Some(match known {
+        Some(list) if list.starts_with(ONE_LIST) && !hint.contains(ONE_LIST) => {
+            format!("{hint}; {list}")
+        }
+        _ => hint,
+    })
+}
+
+fn hint_of(value: &str) -> Option<String> {
     if value.contains(['\u{201c}', '\u{201d}', '\u{201e}', '\u{2018}', '\u{2019}']) {
         return Some("quotes are straight: \" or '".to_owned());
     }
@@ -92,7 +108,7 @@ fn several(value: &str) -> String {
         let texts: Vec<String> = items.iter().map(|item| quoted(item)).collect();
         texts.join(", ")
     };
-    format!("{sweep}; one list is written [{members}]")
+    format!("{sweep}; {ONE_LIST} [{members}]")
 }
 
 /// As sweeps have it: several numbers as shells and other programs write them, `1-10`, `2:10:2`, `2..10/2`, `0.1 0.2`.

@@ -82,6 +82,11 @@ fn values_of_a_wrong_form_may_be_several() {
             "as 3,4; one list is written [3, 4]",
         ),
         (
+            "switch.pfc.priorities",
+            "3-5",
+            "as 3..5; one list is written [3, 4, 5]",
+        ),
+        (
             "transport.congestion",
             "dcqcn,hpcc",
             "as dcqcn,hpcc; one list is written [\"dcqcn\", \"hpcc\"]",
