@@ -73,7 +73,7 @@ docs: $(VENV)/.packages ## the documentation, into site/
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	cp -r "$${CARGO_TARGET_DIR:-target}/doc" site/rust
 
-wheel: setup ## a wheel for machines without Rust, into dist/
+wheel: setup lab ## a wheel for machines without Rust, into dist/
 	@$(BIN)/python scripts/check_wheel.py --out dist
 
 system: ## Debian packages that some tests use (needs root)

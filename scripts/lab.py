@@ -1,11 +1,14 @@
 # ruff: noqa: INP001
-"""Builds the lab: the engine for the browser, and the page, into python/incastle/lab/page.
+"""Builds and checks the lab: the engine for the browser, and the page.
 
-    scripts/lab.py             everything
-    scripts/lab.py --engine    only the engine, with its JavaScript, into lab/src/engine
+    scripts/lab.py             the engine, then the page, into python/incastle/lab/page
+    scripts/lab.py engine      only the engine, with its JavaScript, into lab/src/engine
+    scripts/lab.py lint        types, rules and format of the page's sources
+    scripts/lab.py test        tests of its functions
+    scripts/lab.py drive       builds all, and drives the page in a browser
 
-Needs Node with npm, and Rust's library for wasm32-unknown-unknown. Without one of them it says so,
-and leaves with status 77. What is up to date is not built again.
+Needs Node with npm and, but for the sources, Rust's library for wasm32-unknown-unknown. Without one
+of them it says so, and leaves with status 77. What is up to date is not built again.
 """
 
 from __future__ import annotations
@@ -27,11 +30,12 @@ PROFILE = "browser"
 SKIPPED = 77
 
 
-def missing() -> str | None:
-    """Return a missing prerequisite, as a message."""
+def missing(*, engine: bool = True) -> str | None:
+    """Return a missing prerequisite, of the page or of both, as a message."""
     if shutil.which("npm") is None:
         return "npm is not installed (Node.js 20 or newer)"
-    if not Path(call("rustc", "--print", "target-libdir", "--target", TARGET).strip()).is_dir():
+    library = call("rustc", "--print", "target-libdir", "--target", TARGET).strip()
+    if engine and not Path(library).is_dir():
         return f"Rust's library for {TARGET} is not installed (rustup target add {TARGET})"
     return None
 
@@ -64,16 +68,29 @@ def build_engine() -> None:
     call("cargo", "run", "--quiet", "--locked", *bindings, "--", str(engine), str(ENGINE))
 
 
+def install() -> None:
+    """Install the page's libraries, those of its lock file."""
+    lock = LAB / "package-lock.json"
+    installed = LAB / "node_modules" / ".package-lock.json"
+    if not installed.exists() or installed.stat().st_mtime < lock.stat().st_mtime:
+        call("npm", "ci", "--no-audit", "--no-fund", folder=LAB)
+        installed.touch()
+
+
 def build_page() -> None:
     """Build the page."""
     print("building the page", flush=True)
-    lock = (LAB / "package-lock.json").stat().st_mtime
-    installed = LAB / "node_modules" / ".package-lock.json"
-    if not installed.exists() or installed.stat().st_mtime < lock:
-        call("npm", "ci", "--no-audit", "--no-fund", folder=LAB)
     call("npm", "run", "--silent", "build", folder=LAB)
     shutil.rmtree(PAGE, ignore_errors=True)
     shutil.copytree(LAB / "dist", PAGE)
+    print(f"{PAGE.relative_to(ROOT)}: {size()}")
+
+
+def run(script: str) -> None:
+    """Run a script of the page's package; leave with its status where it fails."""
+    done = subprocess.run(["npm", "run", "--silent", script], cwd=LAB, check=False)  # noqa: S607
+    if done.returncode != 0:
+        sys.exit(done.returncode)
 
 
 def size() -> str:
@@ -85,18 +102,24 @@ def size() -> str:
 
 
 def main() -> None:
-    """Build."""
+    """Build or check."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--engine", action="store_true", help="only the engine")
-    options = parser.parse_args()
-    lacking = missing()
+    parser.add_argument(
+        "part", nargs="?", default="all", choices=("all", "engine", "lint", "test", "drive")
+    )
+    part = parser.parse_args().part
+    lacking = missing(engine=part not in {"lint", "test"})
     if lacking is not None:
         print(f"skipped: {lacking}")
         sys.exit(SKIPPED)
-    build_engine()
-    if not options.engine:
+    if part in {"all", "engine", "drive"}:
+        build_engine()
+    if part != "engine":
+        install()
+    if part in {"all", "drive"}:
         build_page()
-        print(f"{PAGE.relative_to(ROOT)}: {size()}")
+    if part in {"lint", "test", "drive"}:
+        run("e2e" if part == "drive" else part)
 
 
 if __name__ == "__main__":

@@ -89,6 +89,12 @@ def cargo_tests(output: str) -> Count:
     return sum((Count(*map(int, line)) for line in found), Count())
 
 
+def closing_line(output: str) -> Count:
+    """Read the last line of a runner that counts as this program does."""
+    found = re.findall(r"^(\d+) passed, (\d+) failed, (\d+) skipped$", output, flags=re.MULTILINE)
+    return Count(*map(int, found[-1])) if found else Count()
+
+
 @dataclass(frozen=True)
 class Check:
     """A command, how to count its report, and what it adds to the environment."""
@@ -198,6 +204,7 @@ def all_checks(folder: Path) -> list[Check]:
         Check("modelled", python("scripts/modelled.py", "--check")),
         Check("cargo deny", python("scripts/check_deny.py")),
         Check("lints", python("scripts/check_lints.py")),
+        Check("lab, sources", python("scripts/lab.py", "lint")),
         Check(
             "mkdocs",
             python("-m", "mkdocs", "build", "--strict", "-d", str(folder / "site")),
@@ -207,9 +214,11 @@ def all_checks(folder: Path) -> list[Check]:
         *examples(folder),
         Check("digests", python("scripts/check_digests.py", "--runs", str(folder / "runs"))),
         Check("cargo test", tests, cargo_tests),
+        Check("lab, functions", python("scripts/lab.py", "test"), closing_line),
         *pytest_checks(folder),
         Check("cargo test, all cases", tests, cargo_tests, env=ALL_CASES, tier=FULL),
         Check("wasm digest", python("scripts/wasm_digest.py"), tier=FULL),
+        Check("lab in a browser", python("scripts/lab.py", "drive"), closing_line, tier=FULL),
         Check("wheel", python("scripts/check_wheel.py"), tier=FULL),
         Check("documents", python("scripts/check_docs.py"), cargo_tests, tier=FULL),
     ]

@@ -46,6 +46,7 @@ COMMANDS = {
     "collapse": (
         "Find the number of servers at which a storage cluster collapses, and what remedies gain."
     ),
+    "lab": "Experiment in the browser, with the same engine.",
     "reproduce": "Reproduce the figures of papers, and judge their claims one by one.",
     "list": (
         "List the names that a scenario can use, the papers, the measures or the kinds of plots."

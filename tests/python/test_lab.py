@@ -1,0 +1,96 @@
+"""The lab's command: its server, its links, its messages."""
+
+from __future__ import annotations
+
+import json
+import threading
+import zlib
+from base64 import urlsafe_b64decode
+from http import HTTPStatus
+from http.client import HTTPConnection, HTTPResponse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from incastle.errors import IncastleError
+from incastle.lab import link, server
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+def opened(fragment: str) -> dict[str, Any]:
+    """Read a link as the page does."""
+    number, _, packed = fragment.removeprefix("#").partition(".")
+    assert number == "1"
+    whole = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
+    content = zlib.decompress(whole[4:], wbits=-15)
+    assert int.from_bytes(whole[:4], "big") == zlib.adler32(content)
+    shared: dict[str, Any] = json.loads(content)
+    return shared
+
+
+def test_a_link_has_the_whole_scenario() -> None:
+    text = (EXAMPLES / "incast.toml").read_text(encoding="utf-8") + "# µs\n"
+    fragment = link.fragment(text)
+    assert opened(fragment)["text"] == text
+    assert set(fragment[3:]) <= set(
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+    )
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder that stands for the built page."""
+    (tmp_path / "index.html").write_text("<title>the lab</title>", encoding="utf-8")
+    (tmp_path / "lab.js").write_text("'use strict'", encoding="utf-8")
+    monkeypatch.setattr(server, "PAGE", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def port(page: Path) -> Iterator[int]:
+    """Serve the page."""
+    del page
+    with server.server() as serving:
+        thread = threading.Thread(target=serving.serve_forever)
+        thread.start()
+        assert server.address(serving).startswith("http://127.0.0.1:")
+        yield serving.server_port
+        serving.shutdown()
+        thread.join()
+
+
+def answer(port: int, path: str) -> HTTPResponse:
+    """Request a path as it is."""
+    connection = HTTPConnection("127.0.0.1", port, timeout=10)
+    connection.request("GET", path)
+    return connection.getresponse()
+
+
+def test_the_page_is_served(port: int) -> None:
+    index = answer(port, "/")
+    assert index.read() == b"<title>the lab</title>"
+    assert index.headers["Cross-Origin-Resource-Policy"] == "same-origin"
+    assert answer(port, "/lab.js").headers.get_content_type() == "text/javascript"
+
+
+@pytest.mark.parametrize("path", ["/nothing.js", "/../server.py", "/%2e%2e/server.py"])
+def test_nothing_else_is_served(port: int, path: str) -> None:
+    assert answer(port, path).status == HTTPStatus.NOT_FOUND
+
+
+def test_a_port_that_is_taken_is_named(port: int) -> None:
+    with pytest.raises(IncastleError, match=rf"port {port} of 127\.0\.0\.1: .*in use"):
+        server.server(port)
+
+
+def test_without_the_page_the_message_says_how_to_build_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "PAGE", tmp_path / "nothing")
+    with pytest.raises(IncastleError, match="make lab"):
+        server.server()
