@@ -1,0 +1,108 @@
+// A chart of lines over time, or of a distribution. All charts over time share the instant shown and the zoom.
+import { useEffect, useRef } from "preact/hooks";
+import uPlot from "uplot";
+import { effect } from "@preact/signals";
+import { theme } from "../page/theme";
+import { seek } from "../state/clock";
+import { time_s, zoom } from "../state/lab";
+import { aligned } from "./aligned";
+import type { LineSet } from "./lines";
+import { PLOT_HEIGHT, options } from "./options";
+
+export interface ChartProps {
+  title: string;
+  set: LineSet;
+  /** What the chart shows, in a sentence. */
+  words: string;
+  /** End of the x axis of a chart over time; undefined for a distribution. */
+  until_s: number | undefined;
+  /** Top of the y axis, where two runs share it. */
+  top: number;
+  /** Shown in place of lines when there are none. */
+  empty: string;
+}
+
+export function Chart(props: ChartProps) {
+  const { title, set, words, until_s, empty } = props;
+  const box = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const shape = JSON.stringify([
+    title,
+    set.unit,
+    set.lines.map(({ name }) => name),
+    theme.value,
+    until_s === undefined,
+  ]);
+  const range = useRef({ until_s, top: props.top });
+  range.current = { until_s, top: props.top };
+  useEffect(() => {
+    if (!box.current || set.lines.length === 0) return undefined;
+    return make(box.current, plot, set, range);
+  }, [shape]);
+  useEffect(() => {
+    plot.current?.setData(aligned(set.lines));
+  });
+  return (
+    <figure class="chart" aria-label={title}>
+      <h3>{title}</h3>
+      <div ref={box} class="plot" role="img" aria-label={`${title}. ${words}`} />
+      {set.lines.length === 0 && <p class="faint empty">{empty}</p>}
+      <figcaption>{words}</figcaption>
+    </figure>
+  );
+}
+
+interface Held<T> {
+  current: T;
+}
+
+export interface Range {
+  until_s: number | undefined;
+  top: number;
+}
+
+function make(
+  box: HTMLDivElement,
+  held: Held<uPlot | undefined>,
+  set: LineSet,
+  range: Held<Range>,
+): () => void {
+  const plot = new uPlot(options(set, range, box.clientWidth), aligned(set.lines), box);
+  held.current = plot;
+  const observer = new ResizeObserver(() => {
+    plot.setSize({ width: box.clientWidth, height: PLOT_HEIGHT });
+  });
+  observer.observe(box);
+  const over = range.current.until_s !== undefined;
+  const unfollow = over ? followTime(plot) : () => undefined;
+  return () => {
+    unfollow();
+    observer.disconnect();
+    plot.destroy();
+    held.current = undefined;
+  };
+}
+
+/** The line of the instant shown, clicks that move it, and the zoom. */
+function followTime(plot: uPlot): () => void {
+  const line = document.createElement("div");
+  line.className = "now";
+  plot.over.append(line);
+  plot.over.addEventListener("click", (event) => {
+    if (plot.select.width < 3) seek(plot.posToVal(event.offsetX, "x"));
+  });
+  const stopZoom = effect(() => {
+    void zoom.value;
+    plot.setData(plot.data);
+  });
+  const stopLine = effect(() => {
+    void zoom.value;
+    const x = plot.valToPos(time_s.value, "x");
+    line.style.transform = `translateX(${x}px)`;
+    line.hidden = x < 0 || x > plot.over.clientWidth;
+  });
+  return () => {
+    stopZoom();
+    stopLine();
+  };
+}

@@ -1,0 +1,94 @@
+// The charts of a run: queues, windows, rates, and the completion times once it is over.
+import { useComputed } from "@preact/signals";
+import { formatTime } from "../page/units";
+import { recordingOf } from "../page/useSide";
+import { duration_s, shown, sides } from "../state/lab";
+import type { SideName } from "../state/lab";
+import { Chart } from "./Chart";
+import { chartedIndices } from "./charted";
+import { completionLines, percentile } from "./completions";
+import type { Line, LineSet } from "./lines";
+import { queueLines, rateLines, summary, windowLines } from "./lines";
+import { formatOf } from "./options";
+
+const NOTHING: LineSet = { lines: [], unit: "packets" };
+
+export function Charts({ side }: { side: SideName }) {
+  const until_s = duration_s();
+  const queues = setOf(side, "queues");
+  const windows = setOf(side, "windows");
+  const rates = setOf(side, "rates");
+  return (
+    <div class="charts">
+      <Chart
+        title="Queues"
+        set={queues}
+        words={words(queues)}
+        until_s={until_s}
+        top={topOf("queues")}
+        empty="No samples yet."
+      />
+      <Chart
+        title={windows.unit === "rate" ? "Sending rates" : "Congestion windows"}
+        set={windows}
+        words={words(windows)}
+        until_s={until_s}
+        top={topOf("windows")}
+        empty="No flow here has a window or a rate of its congestion control."
+      />
+      <Chart
+        title="Rates of links"
+        set={rates}
+        words={words(rates)}
+        until_s={until_s}
+        top={topOf("rates")}
+        empty="No samples yet."
+      />
+      <Completions side={side} />
+    </div>
+  );
+}
+
+type Kind = "queues" | "windows" | "rates";
+
+function setOf(side: SideName, kind: Kind): LineSet {
+  const recording = recordingOf(side);
+  if (!recording) return NOTHING;
+  if (kind === "queues") return queueLines(recording, chartedIndices(side));
+  return kind === "windows" ? windowLines(recording) : rateLines(recording, chartedIndices(side));
+}
+
+/** Two runs have one scale, so that their heights compare. */
+function topOf(kind: Kind): number {
+  return Math.max(1, ...shown().flatMap((side) => setOf(side, kind).lines.map(({ maximum }) => maximum)));
+}
+
+function words({ lines, unit }: LineSet): string {
+  const first = lines[0];
+  if (!first || first.x.length === 0) return "";
+  const format = formatOf(unit);
+  const { mean, maximum, at } = summary(first);
+  return `${first.name}: ${format(mean)} on average, at most ${format(maximum)}, at ${formatTime(at)}.`;
+}
+
+function Completions({ side }: { side: SideName }) {
+  const lines = useComputed(() => {
+    const status = sides[side].status.value;
+    return status.kind === "done" ? completionLines(status.outcome) : [];
+  });
+  const running = sides[side].status.value.kind === "running";
+  return (
+    <Chart
+      title="Completion times"
+      set={{ lines: lines.value, unit: "part" }}
+      words={lines.value.map(completionWords).join(" ")}
+      until_s={undefined}
+      top={1}
+      empty={running ? "Here when the run is over." : "No transfer was complete."}
+    />
+  );
+}
+
+function completionWords(line: Line): string {
+  return `${line.name}: half within ${formatTime(percentile(line, 0.5))}, 99 % within ${formatTime(percentile(line, 0.99))}.`;
+}

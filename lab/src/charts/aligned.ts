@@ -1,0 +1,42 @@
+// uPlot wants one column of x for all lines. Lines of other instants get gaps there, which are drawn across.
+import type { AlignedData } from "uplot";
+import type { Line } from "./lines";
+
+export function aligned(lines: readonly Line[]): AlignedData {
+  const first = lines[0];
+  if (!first) return [[]];
+  if (lines.every((line) => sameInstants(line, first))) {
+    return [Array.from(first.x), ...lines.map((line) => Array.from(line.y))];
+  }
+  const x = union(lines);
+  return [x, ...lines.map((line) => spread(line, x))];
+}
+
+/** Samples are taken at the same instants everywhere: number and ends tell. */
+function sameInstants(line: Line, other: Line): boolean {
+  const last = line.x.length - 1;
+  return line.x.length === other.x.length && line.x[0] === other.x[0] && line.x[last] === other.x[last];
+}
+
+function union(lines: readonly Line[]): number[] {
+  const all = new Set<number>();
+  for (const line of lines) for (let i = 0; i < line.x.length; i += 1) all.add(line.x[i] ?? 0);
+  return Float64Array.from(all)
+    .sort()
+    .reduce<number[]>((list, value) => (list.push(value), list), []);
+}
+
+/** `undefined` is a gap that is drawn across; an instant with two samples keeps the last one. */
+function spread(line: Line, x: readonly number[]): (number | undefined)[] {
+  const y: (number | undefined)[] = [];
+  let next = 0;
+  for (const instant of x) {
+    let value: number | undefined;
+    while (next < line.x.length && (line.x[next] ?? Infinity) <= instant) {
+      value = line.y[next];
+      next += 1;
+    }
+    y.push(value);
+  }
+  return y;
+}

@@ -1,0 +1,69 @@
+// Which ports and flows the charts show: those that the user chose, or else the ports with the longest queues, and some
+// flows of each group.
+import { chartedFlows, chartedPorts, sides } from "../state/lab";
+import type { SideName } from "../state/lab";
+import type { Recording } from "../runs/recording";
+
+/** More lines than this nobody tells apart. */
+export const MOST_LINES = 6;
+
+/** A port whose queue stays below this part of the longest one is not interesting. */
+const INTERESTING = 0.1;
+
+/** Indices of the charted ports, in the order of their colours. */
+export function chartedIndices(side: SideName): number[] {
+  const recording = sides[side].recording.value;
+  if (!recording) return [];
+  const chosen = chartedPorts.value;
+  if (!chosen) return longestQueues(recording);
+  const { ports } = recording.picture;
+  return chosen.flatMap((name) => {
+    const port = ports.findIndex((other) => other.name === name);
+    return port === -1 ? [] : [port];
+  });
+}
+
+export function longestQueues(recording: Recording, most = 4): number[] {
+  const queues = recording.queues.map((queue, port) => ({ port, longest: queue.maximum }));
+  queues.sort((a, b) => b.longest - a.longest || a.port - b.port);
+  const bound = (queues[0]?.longest ?? 0) * INTERESTING;
+  const kept = queues.slice(0, most).filter(({ longest }, i) => i === 0 || longest > bound);
+  return kept.map(({ port }) => port);
+}
+
+/** Adds a port to the charts, or takes it out. The first choice replaces what the page chose. */
+export function toggleCharted(side: SideName, name: string): void {
+  const before = chartedPorts.value ?? chartedIndices(side).map((port) => portName(side, port));
+  chartedPorts.value = before.includes(name)
+    ? before.filter((other) => other !== name)
+    : [...before, name].slice(-MOST_LINES);
+}
+
+function portName(side: SideName, port: number): string {
+  return sides[side].recording.value?.picture.ports[port]?.name ?? "";
+}
+
+/** Indices of the charted flows. */
+export function chartedFlowIndices(recording: Recording): number[] {
+  const chosen = chartedFlows.value;
+  if (chosen) return chosen.map((name) => recording.flowNames.indexOf(name)).filter((flow) => flow !== -1);
+  return someOfEachGroup(recording.flowNames);
+}
+
+/** In turn the next flow of each group, until there are enough lines. */
+export function someOfEachGroup(names: readonly string[], most = MOST_LINES): number[] {
+  const groups = new Map<string, number[]>();
+  names.forEach((name, flow) => {
+    const group = name.slice(0, name.lastIndexOf(":"));
+    const flows = groups.get(group) ?? [];
+    if (flows.length < most) groups.set(group, [...flows, flow]);
+  });
+  const chosen: number[] = [];
+  for (let turn = 0; turn < most; turn += 1) {
+    for (const flows of groups.values()) {
+      const flow = flows[turn];
+      if (flow !== undefined && chosen.length < most) chosen.push(flow);
+    }
+  }
+  return chosen.sort((a, b) => a - b);
+}

@@ -1,0 +1,97 @@
+// How a chart looks: axes with units, lines that differ in colour and in dashes, numbers under the pointer.
+import type uPlot from "uplot";
+import { palette } from "../page/theme";
+import { formatBytes, formatCount, formatPercent, formatRate, formatTime } from "../page/units";
+import { zoom } from "../state/lab";
+import type { Range } from "./Chart";
+import type { LineSet } from "./lines";
+
+/** Height of the plot, without the numbers below it. */
+export const PLOT_HEIGHT = 138;
+
+/** uPlot declares this as an enumeration that exists for types only. */
+const LOGARITHMIC = 3 as uPlot.Scale.Distr;
+
+const DASHES: readonly number[][] = [[], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3]];
+
+export function formatOf(unit: LineSet["unit"]): (value: number) => string {
+  switch (unit) {
+    case "bytes":
+      return formatBytes;
+    case "packets":
+      return formatCount;
+    case "rate":
+      return formatRate;
+    case "part":
+      return formatPercent;
+  }
+}
+
+export function options(set: LineSet, range: { current: Range }, width: number): uPlot.Options {
+  const distribution = range.current.until_s === undefined;
+  return {
+    width,
+    height: PLOT_HEIGHT,
+    padding: [6, 16, 0, 0],
+    scales: {
+      x: {
+        time: false,
+        ...(distribution ? { distr: LOGARITHMIC } : { range: () => shownRange(range.current) }),
+      },
+      y: { range: () => [0, Math.max(range.current.top * 1.05, Number.MIN_VALUE)] },
+    },
+    axes: [axis(formatTime, 22), axis(formatOf(set.unit), 74)],
+    series: [
+      { label: distribution ? "within" : "at", value: (_, value) => text(formatTime, value) },
+      ...lineOptions(set),
+    ],
+    cursor: {
+      drag: { x: !distribution, y: false, setScale: false },
+      ...(distribution ? {} : { sync: { key: "time" } }),
+    },
+    legend: { live: true, markers: { width: 2 } },
+    hooks: distribution ? {} : { setSelect: [zoomTo] },
+  };
+}
+
+function shownRange({ until_s }: Range): [number, number] {
+  const [from, to] = zoom.value ?? [0, until_s ?? 1];
+  return [from, to];
+}
+
+function lineOptions(set: LineSet): uPlot.Series[] {
+  const colours = palette().series;
+  return set.lines.map(({ name }, i) => ({
+    label: name,
+    stroke: colours[i % colours.length] ?? "",
+    width: 1.5,
+    dash: DASHES[i % DASHES.length] ?? [],
+    spanGaps: true,
+    points: { show: false },
+    value: (_: uPlot, value: number | null) => text(formatOf(set.unit), value),
+  }));
+}
+
+function text(format: (value: number) => string, value: number | null | undefined): string {
+  return value === null || value === undefined ? "–" : format(value);
+}
+
+function axis(format: (value: number) => string, size: number): uPlot.Axis {
+  const { faint, grid } = palette();
+  return {
+    size,
+    stroke: faint,
+    font: "11px system-ui, sans-serif",
+    grid: { stroke: grid, width: 1 },
+    ticks: { stroke: grid, width: 1, size: 4 },
+    values: (_, splits) => splits.map((value) => text(format, value)),
+  };
+}
+
+/** Dragging selects the part of the run that all charts show. */
+function zoomTo(plot: uPlot): void {
+  const { left, width } = plot.select;
+  if (width < 3) return;
+  zoom.value = [plot.posToVal(left, "x"), plot.posToVal(left + width, "x")];
+  plot.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+}

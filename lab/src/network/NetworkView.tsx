@@ -1,0 +1,147 @@
+// The picture of a run's network: a canvas that follows the time, its legend, and numbers under the pointer.
+import { effect, signal, useComputed, useSignal } from "@preact/signals";
+import type { Signal } from "@preact/signals";
+import { useEffect, useRef } from "preact/hooks";
+import { palette } from "../page/theme";
+import { recordingOf } from "../page/useSide";
+import { toggleCharted } from "../charts/charted";
+import { chartedIndices } from "../charts/charted";
+import type { Recording } from "../runs/recording";
+import { sides, time_s } from "../state/lab";
+import type { SideName } from "../state/lab";
+import { drawNetwork } from "./draw";
+import type { Geometry, Point } from "./geometry";
+import { geometry, nodeAt, portAt } from "./geometry";
+import { drawLabels } from "./labels";
+import { layout } from "./layout";
+import type { Layout } from "./layout";
+import { Legend } from "./Legend";
+import { portMoment } from "./moment";
+import { NetworkWords } from "./NetworkWords";
+import { Tip } from "./Tip";
+
+export type Pointed = { kind: "port" | "node"; index: number; at: Point } | undefined;
+
+export function NetworkView({ side }: { side: SideName }) {
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const pointed = useSignal<Pointed>(undefined);
+  const size = useSignal({ width: 0, height: 0 });
+  const drawing = useComputed(() => drawingOf(sides[side].recording.value, size.value));
+  useEffect(() => followSize(canvas.current, size), [size]);
+  useEffect(
+    () =>
+      effect(() => {
+        paint(canvas.current, side, drawing.value, pointed.value);
+      }),
+    [side, drawing, pointed],
+  );
+  const point = (event: PointerEvent) => {
+    pointed.value = drawing.value && under(drawing.value, { x: event.offsetX, y: event.offsetY });
+  };
+  return (
+    <figure class="network">
+      <div class="canvas-box">
+        <canvas
+          ref={canvas}
+          role="img"
+          aria-label="The network; the table “In words” below has the same numbers"
+          onPointerMove={point}
+          onPointerLeave={() => (pointed.value = undefined)}
+          onClick={() => {
+            const name = pointed.value?.kind === "port" && portName(side, pointed.value.index);
+            if (name) toggleCharted(side, name);
+          }}
+        />
+        <Tip side={side} pointed={pointed.value} width={size.value.width} />
+      </div>
+      <figcaption>
+        <Legend fullQueue={recordingOf(side)?.greatestQueue() ?? 0} />
+        <NetworkWords side={side} />
+      </figcaption>
+    </figure>
+  );
+}
+
+function portName(side: SideName, port: number): string | undefined {
+  return sides[side].recording.peek()?.picture.ports[port]?.name;
+}
+
+interface Drawing {
+  recording: Recording;
+  layout: Layout;
+  geometry: Geometry;
+}
+
+function drawingOf(
+  recording: Recording | undefined,
+  size: { width: number; height: number },
+): Drawing | undefined {
+  if (!recording || size.width === 0) return undefined;
+  const placed = layout(recording.picture);
+  return {
+    recording,
+    layout: placed,
+    geometry: geometry(recording.picture, placed, size.width, size.height),
+  };
+}
+
+/** Keeps the canvas as sharp as the screen, at any size. */
+function followSize(canvas: HTMLCanvasElement | null, size: Signal<{ width: number; height: number }>) {
+  if (!canvas) return;
+  const observer = new ResizeObserver(() => {
+    const { clientWidth: width, clientHeight: height } = canvas;
+    canvas.width = Math.round(width * devicePixelRatio);
+    canvas.height = Math.round(height * devicePixelRatio);
+    size.value = { width, height };
+  });
+  observer.observe(canvas);
+  return () => {
+    observer.disconnect();
+  };
+}
+
+/** One pixel of dashes for this part of the run, so that they move at any speed of playing. */
+const DASHES = 4000;
+
+function paint(
+  canvas: HTMLCanvasElement | null,
+  side: SideName,
+  drawing: Drawing | undefined,
+  pointed: Pointed,
+): void {
+  const context = canvas?.getContext("2d");
+  if (!context || !drawing) return;
+  void sides[side].revision.value;
+  const { recording } = drawing;
+  const time = Math.min(time_s.value, recording.reached_s);
+  const scene = {
+    picture: recording.picture,
+    geometry: drawing.geometry,
+    palette: palette(),
+    moments: recording.picture.ports.map((_, port) => portMoment(recording, port, time)),
+    fullQueue: Math.max(1, fullQueue.value),
+    phase: (time / recording.picture.duration_s) * DASHES,
+    charted: new Set(chartedIndices(side)),
+    hovered: pointed?.kind === "port" ? pointed.index : undefined,
+  };
+  context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+  drawNetwork(context, scene);
+  drawLabels(context, scene, drawing.layout);
+}
+
+/** The queue that fills a bar: the greatest one of the runs on the page, so that they compare. */
+const fullQueue = signal(0);
+
+export function scaleQueues(): () => void {
+  return effect(() => {
+    const greatest = [recordingOf("a"), recordingOf("b")].map((recording) => recording?.greatestQueue() ?? 0);
+    fullQueue.value = Math.max(...greatest);
+  });
+}
+
+function under(drawing: Drawing, at: Point): Pointed {
+  const node = nodeAt(drawing.geometry, at);
+  if (node !== undefined) return { kind: "node", index: node, at };
+  const port = portAt(drawing.geometry, at);
+  return port === undefined ? undefined : { kind: "port", index: port, at };
+}

@@ -1,0 +1,45 @@
+// Names of nodes in the picture, where there is room for them.
+import type { Point } from "./geometry";
+import type { Layout } from "./layout";
+import type { Scene } from "./draw";
+
+export function drawLabels(context: CanvasRenderingContext2D, scene: Scene, layout: Layout): void {
+  const { geometry, picture, palette } = scene;
+  if (!geometry.labels) return;
+  context.fillStyle = palette.faint;
+  context.font = "12px system-ui, sans-serif";
+  picture.nodes.forEach((node, i) => {
+    const at = geometry.nodes[i];
+    const place = layout.places[i];
+    if (!at || !place) return;
+    const gap = geometry.radius + 5;
+    if (layout.horizontal) beside(context, node.name, at, place.layer, gap);
+    else below(context, shortName(node.name), at, node.kind === "host", gap);
+  });
+}
+
+/** Left of the first layer, right of the last one, above all others. */
+function beside(
+  context: CanvasRenderingContext2D,
+  name: string,
+  at: Point,
+  layer: number,
+  gap: number,
+): void {
+  const outside = layer === 0 ? -gap : layer === 1 ? gap : 0;
+  context.textAlign = outside < 0 ? "right" : outside > 0 ? "left" : "center";
+  context.textBaseline = outside === 0 ? "alphabetic" : "middle";
+  context.fillText(name, at.x + outside, outside === 0 ? at.y - gap : at.y);
+}
+
+/** Below hosts, above switches. */
+function below(context: CanvasRenderingContext2D, name: string, at: Point, host: boolean, gap: number): void {
+  context.textAlign = "center";
+  context.textBaseline = host ? "top" : "alphabetic";
+  context.fillText(name, at.x, host ? at.y + gap : at.y - gap);
+}
+
+/** "host:12" is "12": the row says what it is. */
+function shortName(name: string): string {
+  return name.startsWith("host:") ? name.slice("host:".length) : name;
+}

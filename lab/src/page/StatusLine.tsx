@@ -1,0 +1,67 @@
+// One line for each run: under way, done with its digest, or refused with the first mistake.
+import { duration_s, sides } from "../state/lab";
+import type { SideName } from "../state/lab";
+import type { Diagnostic, Outcome } from "../worker/protocol";
+import { counted, formatCount, formatPercent, formatTime } from "./units";
+import { recordingOf } from "./useSide";
+
+export function StatusLine({ side }: { side: SideName }) {
+  return (
+    <p class="status" role="status" data-status={sides[side].status.value.kind}>
+      <Words side={side} />
+    </p>
+  );
+}
+
+function Words({ side }: { side: SideName }) {
+  const status = sides[side].status.value;
+  switch (status.kind) {
+    case "waiting":
+      return <>Starting…</>;
+    case "running":
+      return <>Simulating: {progress(side)}</>;
+    case "stopped":
+      return <>Stopped after {formatTime(recordingOf(side)?.reached_s ?? 0)} of the run.</>;
+    case "refused":
+      return <span class="bad">{refusal(status.diagnostics[0])}</span>;
+    case "failed":
+      return <span class="bad">{status.message}</span>;
+    case "done":
+      return (
+        <Done outcome={status.outcome} wall_s={status.wall_s} reached_s={recordingOf(side)?.reached_s ?? 0} />
+      );
+  }
+}
+
+function progress(side: SideName): string {
+  const whole = duration_s();
+  return formatPercent(whole > 0 ? (recordingOf(side)?.reached_s ?? 0) / whole : 0);
+}
+
+function refusal(first: Diagnostic | undefined): string {
+  if (!first) return "The scenario has a mistake: see “Scenario”.";
+  const where = first.line > 0 ? `Line ${first.line}: ` : "";
+  return `${where}${first.message}${first.help ? ` (${first.help})` : ""}`;
+}
+
+function Done({ outcome, wall_s, reached_s }: { outcome: Outcome; wall_s: number; reached_s: number }) {
+  if (outcome.interrupted) return <>Stopped after {formatTime(reached_s)} of the run.</>;
+  const { drops, marks } = outcome.totals;
+  return (
+    <>
+      {formatTime(reached_s)} simulated in {formatTime(wall_s)}
+      {drops !== undefined && `, ${counted(drops, "drop")}`}
+      {marks !== undefined && `, ${counted(marks, "mark")}`}
+      {missed(outcome.totals)}. Digest{" "}
+      <code class="digest" title="Equal runs have equal digests, here and on the command line">
+        {outcome.digest}
+      </code>
+    </>
+  );
+}
+
+function missed(totals: Record<string, number>): string {
+  const missed = totals.missed_deadlines ?? 0;
+  const met = totals.met_deadlines ?? 0;
+  return missed + met > 0 ? `, ${formatCount(missed)} of ${counted(missed + met, "deadline")} missed` : "";
+}

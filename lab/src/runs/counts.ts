@@ -1,0 +1,72 @@
+// Bytes, marks and drops of all ports at the instants of a run: what the use of links over time is drawn from.
+import type { Batch, Picture } from "../worker/protocol";
+
+export class Counts {
+  readonly times: number[] = [0];
+  private readonly bytes: Float64Array[];
+  private readonly marks: Float64Array[];
+  private readonly drops: Float64Array[];
+
+  constructor(private readonly picture: Picture) {
+    const nothing = new Float64Array(picture.ports.length);
+    this.bytes = [nothing];
+    this.marks = [nothing];
+    this.drops = [nothing];
+  }
+
+  add(batch: Batch): void {
+    if (batch.reached_s <= (this.times.at(-1) ?? 0)) return;
+    this.times.push(batch.reached_s);
+    this.bytes.push(batch.port_bytes);
+    this.marks.push(batch.port_marks);
+    this.drops.push(batch.port_drops);
+  }
+
+  /** The interval that an instant lies in, by its end. At least 1 once a batch is there. */
+  intervalAt(time: number): number {
+    let low = 1;
+    let high = this.times.length - 1;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if ((this.times[middle] ?? Infinity) < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+
+  /** Bits per second that a port accepted in an interval. */
+  rate(port: number, interval: number): number {
+    const span = (this.times[interval] ?? 0) - (this.times[interval - 1] ?? 0);
+    return span > 0 ? (8 * difference(this.bytes, port, interval)) / span : 0;
+  }
+
+  /** That rate over the rate of the link: above 1 while a queue fills. */
+  use(port: number, interval: number): number {
+    return this.rate(port, interval) / (this.picture.ports[port]?.rate_bit_s ?? Infinity);
+  }
+
+  marksIn(port: number, interval: number): number {
+    return difference(this.marks, port, interval);
+  }
+
+  dropsIn(port: number, interval: number): number {
+    return difference(this.drops, port, interval);
+  }
+
+  /** Marks from the start of the run to the end of an interval. */
+  marksUntil(port: number, interval: number): number {
+    return this.marks[interval]?.[port] ?? 0;
+  }
+
+  dropsUntil(port: number, interval: number): number {
+    return this.drops[interval]?.[port] ?? 0;
+  }
+
+  bytesUntil(port: number, interval: number): number {
+    return this.bytes[interval]?.[port] ?? 0;
+  }
+}
+
+function difference(counts: Float64Array[], port: number, interval: number): number {
+  return (counts[interval]?.[port] ?? 0) - (counts[interval - 1]?.[port] ?? 0);
+}

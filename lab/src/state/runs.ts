@@ -1,0 +1,97 @@
+// Starts the runs: whenever scenario or settings change, the checker reads them, and a new run replaces the old one.
+import { effect, signal } from "@preact/signals";
+import { CheckClient } from "../worker/check-client";
+import type { EngineFacts } from "../worker/check-client";
+import type { Checked, Facts, Override } from "../worker/protocol";
+import { comparing, notice, playing, reached_s, settings, sides, text, time_s } from "./lab";
+import type { Settings, SideName } from "./lab";
+import { MOST_BYTES, measurings, tooLarge } from "./measuring";
+
+/** A slider sends many values while it moves. */
+const SETTLE_MS = 150;
+
+const checker = new CheckClient();
+
+/** Version and schema of the engine, once it is there. */
+export const engine = signal<EngineFacts | undefined>(undefined);
+
+/** What the checker says of run A's scenario, for the editor. */
+export const checked = signal<Checked | undefined>(undefined);
+
+const timers: Partial<Record<SideName, ReturnType<typeof setTimeout>>> = {};
+const newest: Record<SideName, number> = { a: 0, b: 0 };
+
+/** Runs follow scenario and settings from here on. */
+export function followScenario(): void {
+  checker.ready.then(
+    (facts) => (engine.value = facts),
+    (reason: unknown) => {
+      notice.value = `The engine did not start (${String(reason)}). The lab needs a browser with WebAssembly: a current Firefox, Chrome, Edge or Safari.`;
+    },
+  );
+  effect(() => {
+    schedule("a", text.value, settings.a.value);
+  });
+  effect(() => {
+    if (comparing.value) schedule("b", text.value, settings.b.value);
+    else sides.b.close();
+  });
+}
+
+function schedule(side: SideName, scenario: string, set: Settings): void {
+  clearTimeout(timers[side]);
+  const first = sides[side].recording.peek() === undefined;
+  timers[side] = setTimeout(() => void begin(side, scenario, set), first ? 0 : SETTLE_MS);
+}
+
+/** Runs a side again as it is. */
+export function again(side: SideName): void {
+  void begin(side, text.value, settings[side].value);
+}
+
+async function begin(name: SideName, scenario: string, set: Settings): Promise<void> {
+  const number = (newest[name] += 1);
+  const side = sides[name];
+  const overrides = overridesOf(set);
+  try {
+    const answer = await checker.check(scenario, overrides);
+    if (number !== newest[name]) return;
+    if (name === "a") checked.value = answer;
+    if (!answer.facts) {
+      side.refuse(answer.diagnostics.filter((found) => found.severity === "error"));
+      return;
+    }
+    const measured = await fitting(scenario, overrides, answer.facts);
+    if (number !== newest[name]) return;
+    if (measured) launch(name, scenario, overrides, measured);
+    else side.fail(tooLarge(answer.facts));
+  } catch (error) {
+    side.fail(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** The most detailed measurements that fit into the memory of a tab. */
+async function fitting(
+  scenario: string,
+  overrides: Override[],
+  facts: Facts,
+): Promise<Override[] | undefined> {
+  for (const measured of measurings(facts)) {
+    const answer = await checker.check(scenario, [...overrides, ...measured]);
+    if (answer.facts && answer.facts.bytes <= MOST_BYTES) return measured;
+  }
+  return undefined;
+}
+
+function launch(name: SideName, scenario: string, overrides: Override[], measured: Override[]): void {
+  // A run that was watched to its end starts again from zero; an instant that somebody looks at stays.
+  if (playing.value || time_s.value >= reached_s()) {
+    time_s.value = 0;
+    playing.value = true;
+  }
+  sides[name].start(scenario, overrides, measured);
+}
+
+export function overridesOf(set: Settings): Override[] {
+  return Object.entries(set).sort(([a], [b]) => (a < b ? -1 : 1));
+}

@@ -1,0 +1,85 @@
+// One of the runs that the page shows: A, or B next to it. It holds what its worker has sent so far.
+import { signal } from "@preact/signals";
+import { Recording } from "../runs/recording";
+import type { Diagnostic, Outcome, Override, RunReply } from "../worker/protocol";
+import { RunClient } from "../worker/run-client";
+
+export type Status =
+  | { kind: "waiting" }
+  | { kind: "running" }
+  | { kind: "done"; outcome: Outcome; wall_s: number }
+  | { kind: "stopped" }
+  | { kind: "refused"; diagnostics: Diagnostic[] }
+  | { kind: "failed"; message: string };
+
+export class Side {
+  readonly status = signal<Status>({ kind: "waiting" });
+  readonly recording = signal<Recording | undefined>(undefined);
+  /** Counts the batches of the recording, which grows in place. */
+  readonly revision = signal(0);
+  /** The settings that the run was started with. */
+  overrides: Override[] = [];
+
+  private readonly client = new RunClient(
+    (reply) => {
+      this.hear(reply);
+    },
+    () => {
+      this.status.value = { kind: "stopped" };
+    },
+  );
+
+  start(text: string, overrides: Override[], measured: Override[]): void {
+    this.overrides = overrides;
+    this.status.value = { kind: "running" };
+    this.client.start(text, [...overrides, ...measured]);
+  }
+
+  /** The scenario has mistakes: nothing runs, and the last picture stays. */
+  refuse(diagnostics: Diagnostic[]): void {
+    if (this.status.value.kind === "running") this.client.stop();
+    this.status.value = { kind: "refused", diagnostics };
+  }
+
+  fail(message: string): void {
+    this.status.value = { kind: "failed", message };
+  }
+
+  stop(): void {
+    if (this.status.value.kind === "running") this.client.stop();
+  }
+
+  /** Forgets the run, and frees its worker. */
+  close(): void {
+    this.client.end();
+    this.status.value = { kind: "waiting" };
+    this.recording.value = undefined;
+  }
+
+  /** Simulated time that can be shown. */
+  get reached_s(): number {
+    return this.recording.value?.reached_s ?? 0;
+  }
+
+  private hear(reply: RunReply): void {
+    if (this.status.value.kind === "refused") return;
+    switch (reply.kind) {
+      case "picture":
+        this.recording.value = new Recording(reply.picture);
+        break;
+      case "batches":
+        for (const batch of reply.batches) this.recording.value?.add(batch);
+        this.revision.value += 1;
+        break;
+      case "done":
+        this.status.value = { kind: "done", outcome: reply.outcome, wall_s: reply.wall_s };
+        break;
+      case "refused":
+        this.status.value = { kind: "refused", diagnostics: reply.diagnostics };
+        break;
+      case "failed":
+        this.status.value = { kind: "failed", message: reply.message };
+        break;
+    }
+  }
+}
