@@ -100,6 +100,8 @@ function followTime(plot: uPlot): () => void {
     const x = plot.valToPos(time_s.value, "x");
     line.style.transform = `translateX(${x}px)`;
     line.hidden = x < 0 || x > plot.over.clientWidth;
+    // Without a pointer the numbers below are those of the instant shown.
+    if ((plot.cursor.left ?? -1) < 0) plot.setLegend({ idx: plot.valToIdx(time_s.value) }, false);
   });
   return () => {
     stopZoom();

@@ -1,4 +1,4 @@
-// uPlot wants one column of x for all lines. Lines of other instants get gaps there, which are drawn across.
+// uPlot wants one column of x for all lines.
 import type { AlignedData } from "uplot";
 import type { Line } from "./lines";
 
@@ -21,22 +21,19 @@ function sameInstants(line: Line, other: Line): boolean {
 function union(lines: readonly Line[]): number[] {
   const all = new Set<number>();
   for (const line of lines) for (let i = 0; i < line.x.length; i += 1) all.add(line.x[i] ?? 0);
-  return Float64Array.from(all)
-    .sort()
-    .reduce<number[]>((list, value) => (list.push(value), list), []);
+  return Array.from(Float64Array.from(all).sort());
 }
 
-/** `undefined` is a gap that is drawn across; an instant with two samples keeps the last one. */
+/** A line keeps its value until its next sample. Before its first and after its last sample there is none. */
 function spread(line: Line, x: readonly number[]): (number | undefined)[] {
-  const y: (number | undefined)[] = [];
+  const last = line.x[line.x.length - 1] ?? -Infinity;
   let next = 0;
-  for (const instant of x) {
-    let value: number | undefined;
+  let value: number | undefined;
+  return x.map((instant) => {
     while (next < line.x.length && (line.x[next] ?? Infinity) <= instant) {
       value = line.y[next];
       next += 1;
     }
-    y.push(value);
-  }
-  return y;
+    return instant <= last ? value : undefined;
+  });
 }

@@ -53,11 +53,10 @@ export function chartedFlowIndices(recording: Recording): number[] {
 /** In turn the next flow of each group, until there are enough lines. */
 export function someOfEachGroup(names: readonly string[], most = MOST_LINES): number[] {
   const groups = new Map<string, number[]>();
-  names.forEach((name, flow) => {
-    const group = name.slice(0, name.lastIndexOf(":"));
-    const flows = groups.get(group) ?? [];
-    if (flows.length < most) groups.set(group, [...flows, flow]);
-  });
+  const inOrder = names.map((name, flow) => ({ flow, group: groupOf(name), index: indexOf(name) }));
+  inOrder.sort((a, b) => a.index - b.index);
+  for (const { flow, group } of inOrder)
+    groups.set(group, [...(groups.get(group) ?? []), flow].slice(0, most));
   const chosen: number[] = [];
   for (let turn = 0; turn < most; turn += 1) {
     for (const flows of groups.values()) {
@@ -65,5 +64,18 @@ export function someOfEachGroup(names: readonly string[], most = MOST_LINES): nu
       if (flow !== undefined && chosen.length < most) chosen.push(flow);
     }
   }
-  return chosen.sort((a, b) => a - b);
+  return chosen.sort((a, b) => compare(names[a] ?? "", names[b] ?? ""));
+}
+
+/** Of "bulk:12" the group is "bulk", and the index 12. */
+function groupOf(name: string): string {
+  return name.slice(0, name.lastIndexOf(":"));
+}
+
+function indexOf(name: string): number {
+  return Number(name.slice(name.lastIndexOf(":") + 1));
+}
+
+function compare(a: string, b: string): number {
+  return groupOf(a).localeCompare(groupOf(b)) || indexOf(a) - indexOf(b);
 }

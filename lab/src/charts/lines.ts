@@ -43,12 +43,20 @@ function flowLines(recording: Recording, all: ReadonlyMap<number, Series>, flows
   });
 }
 
-/** Rates at which ports accept, interval by interval. */
+/** Points of a line of rates: with more of them single packets would make it jagged. */
+const RATE_POINTS = 150;
+
+/** Rates at which ports send. */
 export function rateLines(recording: Recording, ports: readonly number[]): LineSet {
-  const { counts } = recording;
+  const { times } = recording.counts;
+  const step = recording.picture.duration_s / RATE_POINTS;
+  const instants: number[] = [0];
+  times.forEach((time, i) => {
+    if (time - (times[instants.at(-1) ?? 0] ?? 0) >= step * 0.999) instants.push(i);
+  });
+  const x = instants.slice(1).map((instant) => times[instant] ?? 0);
   const lines = ports.map((port) => {
-    const x = counts.times.slice(1);
-    const y = x.map((_, i) => counts.rate(port, i + 1));
+    const y = x.map((_, i) => recording.rate(port, instants[i] ?? 0, instants[i + 1] ?? 0));
     return { name: recording.picture.ports[port]?.name ?? "", x, y, maximum: greatest(y) };
   });
   return { lines, unit: "rate" };

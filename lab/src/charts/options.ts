@@ -1,5 +1,5 @@
 // How a chart looks: axes with units, lines that differ in colour and in dashes, numbers under the pointer.
-import type uPlot from "uplot";
+import uPlot from "uplot";
 import { palette } from "../page/theme";
 import { formatBytes, formatCount, formatPercent, formatRate, formatTime } from "../page/units";
 import { zoom } from "../state/lab";
@@ -9,7 +9,8 @@ import type { LineSet } from "./lines";
 /** Height of the plot, without the numbers below it. */
 export const PLOT_HEIGHT = 138;
 
-/** uPlot declares this as an enumeration that exists for types only. */
+// uPlot declares this as an enumeration that exists for types only.
+// eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
 const LOGARITHMIC = 3 as uPlot.Scale.Distr;
 
 const DASHES: readonly number[][] = [[], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3]];
@@ -32,7 +33,7 @@ export function options(set: LineSet, range: { current: Range }, width: number):
   return {
     width,
     height: PLOT_HEIGHT,
-    padding: [6, 16, 0, 0],
+    padding: [6, 26, 0, 0],
     scales: {
       x: {
         time: false,
@@ -59,7 +60,9 @@ function shownRange({ until_s }: Range): [number, number] {
   return [from, to];
 }
 
+/** Queues and windows keep their value until it changes. */
 function lineOptions(set: LineSet): uPlot.Series[] {
+  const stepped = uPlot.paths.stepped?.({ align: 1 });
   const colours = palette().series;
   return set.lines.map(({ name }, i) => ({
     label: name,
@@ -67,6 +70,7 @@ function lineOptions(set: LineSet): uPlot.Series[] {
     width: 1.5,
     dash: DASHES[i % DASHES.length] ?? [],
     spanGaps: true,
+    ...(stepped ? { paths: stepped } : {}),
     points: { show: false },
     value: (_: uPlot, value: number | null) => text(formatOf(set.unit), value),
   }));
@@ -84,7 +88,7 @@ function axis(format: (value: number) => string, size: number): uPlot.Axis {
     font: "11px system-ui, sans-serif",
     grid: { stroke: grid, width: 1 },
     ticks: { stroke: grid, width: 1, size: 4 },
-    values: (_, splits) => splits.map((value) => text(format, value)),
+    values: (_, splits) => splits.map((value: number | null) => (value === null ? "" : format(value))),
   };
 }
 

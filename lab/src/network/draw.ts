@@ -31,20 +31,38 @@ export function drawNetwork(context: CanvasRenderingContext2D, scene: Scene): vo
   });
 }
 
-/** Lines of one colour are one path: a large network has thousands. */
+/** Lines of one colour and width are one path: a large network has thousands. */
 function drawLinks(context: CanvasRenderingContext2D, scene: Scene): void {
   const { geometry, palette, moments } = scene;
   const levels = palette.use.length;
-  context.lineCap = "butt";
-  palette.use.forEach((colour, level) => {
-    context.beginPath();
-    geometry.ports.forEach((shape, port) => {
-      if (levelOf(moments[port]?.use ?? 0, levels) === level) line(context, shape);
-    });
-    context.strokeStyle = colour;
-    context.lineWidth = geometry.line;
-    context.stroke();
+  const paths = new Map<string, Stroke>();
+  geometry.ports.forEach((shape, port) => {
+    const colour = palette.use[levelOf(moments[port]?.use ?? 0, levels)] ?? palette.idleLink;
+    addLine(paths, shape, colour);
   });
+  strokeAll(context, paths);
+}
+
+interface Stroke {
+  path: Path2D;
+  colour: string;
+  width: number;
+}
+
+function addLine(paths: Map<string, Stroke>, shape: PortShape, colour: string): void {
+  const key = `${colour} ${shape.width}`;
+  const stroke = paths.get(key) ?? { path: new Path2D(), colour, width: shape.width };
+  paths.set(key, stroke);
+  stroke.path.moveTo(shape.begin.x, shape.begin.y);
+  stroke.path.lineTo(shape.end.x, shape.end.y);
+}
+
+function strokeAll(context: CanvasRenderingContext2D, paths: Map<string, Stroke>): void {
+  for (const { path, colour, width } of paths.values()) {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.stroke(path);
+  }
 }
 
 /** 0 for an idle link; every other level has an even share. */
@@ -55,40 +73,33 @@ function levelOf(use: number, levels: number): number {
 /** Short gaps run along links that carry something. */
 function drawFlow(context: CanvasRenderingContext2D, scene: Scene): void {
   const { geometry, palette, moments } = scene;
+  const paths = new Map<string, Stroke>();
+  geometry.ports.forEach((shape, port) => {
+    if ((moments[port]?.use ?? 0) > 0.02) addLine(paths, shape, palette.background);
+  });
   context.setLineDash([3, 17]);
   context.lineDashOffset = -scene.phase;
-  context.beginPath();
-  geometry.ports.forEach((shape, port) => {
-    if ((moments[port]?.use ?? 0) > 0.02) line(context, shape);
-  });
-  context.strokeStyle = palette.background;
-  context.lineWidth = geometry.line;
-  context.stroke();
+  strokeAll(context, paths);
   context.setLineDash([]);
 }
 
-function line(context: CanvasRenderingContext2D, shape: PortShape): void {
-  context.moveTo(shape.begin.x, shape.begin.y);
-  context.lineTo(shape.end.x, shape.end.y);
-}
-
 function drawQueue(context: CanvasRenderingContext2D, scene: Scene, shape: PortShape, port: number): void {
-  const { geometry, palette } = scene;
+  const { palette } = scene;
   const part = Math.min(1, (scene.moments[port]?.queueBytes ?? 0) / scene.fullQueue);
   const outlined = scene.hovered === port || scene.charted.has(port);
   if (part <= 0 && !outlined) return;
   context.save();
   context.translate(shape.begin.x, shape.begin.y);
   context.rotate(Math.atan2(shape.along.y, shape.along.x));
-  const half = geometry.bar / 2;
+  const half = shape.queueWidth / 2;
   if (part > 0) {
     context.fillStyle = palette.queue;
-    context.fillRect(0, -half, Math.max(1.5, part * shape.queueLength), geometry.bar);
+    context.fillRect(0, -half, Math.max(1.5, part * shape.queueLength), shape.queueWidth);
   }
   if (outlined) {
     context.strokeStyle = palette.text;
     context.lineWidth = scene.hovered === port ? 2 : 1;
-    context.strokeRect(0, -half, shape.queueLength, geometry.bar);
+    context.strokeRect(0, -half, shape.queueLength, shape.queueWidth);
   }
   context.restore();
 }
@@ -99,11 +110,11 @@ function drawNodes(context: CanvasRenderingContext2D, scene: Scene): void {
     const at = geometry.nodes[i];
     if (!at) return;
     context.beginPath();
-    if (node.kind === "host") context.arc(at.x, at.y, geometry.radius, 0, 2 * Math.PI);
-    else square(context, at.x, at.y, geometry.radius);
+    if (node.kind === "host") context.arc(at.x, at.y, at.radius, 0, 2 * Math.PI);
+    else square(context, at.x, at.y, at.radius);
     context.fillStyle = node.kind === "host" ? palette.background : palette.node;
     context.strokeStyle = palette.node;
-    context.lineWidth = Math.min(2, geometry.radius / 3);
+    context.lineWidth = Math.min(2, at.radius / 3);
     context.fill();
     context.stroke();
   });
@@ -113,12 +124,16 @@ function square(context: CanvasRenderingContext2D, x: number, y: number, radius:
   context.roundRect(x - radius, y - radius, 2 * radius, 2 * radius, radius / 4);
 }
 
+function clampSize(width: number): number {
+  return Math.max(3, Math.min(6, width * 0.75));
+}
+
 /** A ring where packets are marked, a cross where they are dropped: shapes differ, not only colours. */
 function drawLosses(context: CanvasRenderingContext2D, scene: Scene, shape: PortShape, port: number): void {
   const moment = scene.moments[port];
   if (!moment || (moment.marks <= 0 && moment.drops <= 0)) return;
-  const { palette, geometry } = scene;
-  const size = Math.max(3, geometry.bar * 0.75);
+  const { palette } = scene;
+  const size = clampSize(shape.queueWidth);
   const reach = shape.queueLength + size + 2;
   const x = shape.begin.x + shape.along.x * reach;
   const y = shape.begin.y + shape.along.y * reach;

@@ -1,11 +1,17 @@
 // The picture in pixels: nodes, the two directions of each link next to each other, and the queue of each port at the end
 // where the port is.
-import type { Picture } from "../worker/protocol";
+import type { Picture, PicturePort } from "../worker/protocol";
 import type { Layout } from "./layout";
 
 export interface Point {
   x: number;
   y: number;
+}
+
+export interface NodeShape extends Point {
+  radius: number;
+  /** There is room for its name. */
+  labelled: boolean;
 }
 
 export interface PortShape {
@@ -14,63 +20,79 @@ export interface PortShape {
   end: Point;
   /** Unit vector from the port along the link. */
   along: Point;
-  /** The queue's place: a bar along the link that starts at the node. */
+  width: number;
+  /** The bar of the queue, along the link from the node on. */
   queueLength: number;
+  queueWidth: number;
 }
 
 export interface Geometry {
-  nodes: Point[];
+  nodes: NodeShape[];
   ports: PortShape[];
-  radius: number;
-  /** Width of a queue's bar, and of a link's line. */
-  bar: number;
-  line: number;
-  labels: boolean;
 }
 
-const MARGIN = 44;
+/** Room for names at the ends of the layers, and across them. */
+const ENDS = 80;
+const TOP = 34;
+const EDGE = 12;
+
+/** A layer denser than this has no names. */
+const LABEL_SPACING = 15;
 
 export function geometry(picture: Picture, layout: Layout, width: number, height: number): Geometry {
-  const nodes = layout.places.map(({ layer, across }) =>
-    layout.horizontal
-      ? { x: MARGIN * 1.8 + layer * (width - MARGIN * 3.6), y: 12 + across * (height - 24) }
-      : { x: 12 + across * (width - 24), y: height - MARGIN * 0.8 - layer * (height - MARGIN * 1.6) },
-  );
-  const spacing = ((layout.horizontal ? height : width) - 24) / layout.widest;
-  const radius = Math.max(2, Math.min(11, spacing * 0.3));
-  const bar = Math.max(2, Math.min(9, spacing * 0.16));
-  const ports = picture.ports.map((port) => shape(nodes[port.from], nodes[port.to], radius, bar));
+  const extent = (layout.horizontal ? height : width) - 2 * EDGE;
+  const nodes = layout.places.map(({ layer, across, crowd }) => {
+    const spacing = extent / crowd;
+    const at = layout.horizontal
+      ? { x: ENDS + layer * (width - 2 * ENDS), y: EDGE + across * extent }
+      : { x: EDGE + across * extent, y: height - TOP - layer * (height - 2 * TOP) };
+    return { ...at, radius: clamp(spacing * 0.3, 2, 11), labelled: spacing >= LABEL_SPACING };
+  });
+  const crowds = crowdsOf(picture, layout);
+  const ports = picture.ports.map((port, i) => shape(port, nodes, crowds[i] ?? 1));
+  return { nodes, ports };
+}
+
+/** For each port: how many links its node has in the same direction. */
+function crowdsOf(picture: Picture, layout: Layout): number[] {
+  const towards = new Map<string, number>();
+  const key = (from: number, to: number): string =>
+    `${from} ${Math.sign((layout.places[to]?.layer ?? 0) - (layout.places[from]?.layer ?? 0))}`;
+  for (const { from, to } of picture.ports) towards.set(key(from, to), (towards.get(key(from, to)) ?? 0) + 1);
+  return picture.ports.map(({ from, to }) => towards.get(key(from, to)) ?? 1);
+}
+
+function shape(port: PicturePort, nodes: readonly NodeShape[], crowd: number): PortShape {
+  const a = nodes[port.from] ?? NOWHERE;
+  const b = nodes[port.to] ?? NOWHERE;
+  const length = Math.max(1, Math.hypot(b.x - a.x, b.y - a.y));
+  const along = { x: (b.x - a.x) / length, y: (b.y - a.y) / length };
+  const width = clamp(Math.min(a.radius, b.radius) * 0.4, 1, 4);
+  // Traffic keeps to the right of its link, so both directions are seen.
+  const aside = { x: -along.y * width * 1.3, y: along.x * width * 1.3 };
+  const begin = Math.min(a.radius + 2, length / 3);
+  const end = Math.min(b.radius + 2, length / 3);
   return {
-    nodes,
-    ports,
-    radius,
-    bar,
-    line: Math.max(1, Math.min(4, spacing * 0.1)),
-    labels: spacing >= 15,
+    begin: { x: a.x + along.x * begin + aside.x, y: a.y + along.y * begin + aside.y },
+    end: { x: b.x - along.x * end + aside.x, y: b.y - along.y * end + aside.y },
+    along,
+    width,
+    queueLength: clamp((length - begin - end) * 0.4, 4, 80),
+    queueWidth: clamp(Math.max(width * 2, 22 / crowd), 3, 12),
   };
 }
 
-function shape(from: Point | undefined, to: Point | undefined, radius: number, bar: number): PortShape {
-  const a = from ?? { x: 0, y: 0 };
-  const b = to ?? { x: 0, y: 0 };
-  const length = Math.max(1, Math.hypot(b.x - a.x, b.y - a.y));
-  const along = { x: (b.x - a.x) / length, y: (b.y - a.y) / length };
-  // Traffic keeps to the right of its link, so both directions are seen.
-  const side = { x: -along.y * bar * 0.7, y: along.x * bar * 0.7 };
-  const gap = Math.min(radius + 2, length / 3);
-  return {
-    begin: { x: a.x + along.x * gap + side.x, y: a.y + along.y * gap + side.y },
-    end: { x: b.x - along.x * gap + side.x, y: b.y - along.y * gap + side.y },
-    along,
-    queueLength: Math.max(4, Math.min(70, (length - 2 * gap) * 0.4)),
-  };
+const NOWHERE: NodeShape = { x: 0, y: 0, radius: 0, labelled: false };
+
+function clamp(value: number, least: number, most: number): number {
+  return Math.max(least, Math.min(most, value));
 }
 
 /** The port whose line is nearest to a point, within a distance. */
-export function portAt(shapes: Geometry, point: Point, within = 8): number | undefined {
+export function portAt({ ports }: Geometry, point: Point, within = 8): number | undefined {
   let nearest: number | undefined;
   let least = within;
-  shapes.ports.forEach((port, i) => {
+  ports.forEach((port, i) => {
     const distance = distanceToLine(point, port.begin, port.end);
     if (distance < least) {
       least = distance;
@@ -80,9 +102,8 @@ export function portAt(shapes: Geometry, point: Point, within = 8): number | und
   return nearest;
 }
 
-export function nodeAt(shapes: Geometry, point: Point): number | undefined {
-  const reach = shapes.radius + 3;
-  const found = shapes.nodes.findIndex((node) => Math.hypot(node.x - point.x, node.y - point.y) <= reach);
+export function nodeAt({ nodes }: Geometry, point: Point): number | undefined {
+  const found = nodes.findIndex((node) => Math.hypot(node.x - point.x, node.y - point.y) <= node.radius + 3);
   return found === -1 ? undefined : found;
 }
 
@@ -91,6 +112,6 @@ function distanceToLine(point: Point, a: Point, b: Point): number {
   const dy = b.y - a.y;
   const square = dx * dx + dy * dy;
   const part = square === 0 ? 0 : ((point.x - a.x) * dx + (point.y - a.y) * dy) / square;
-  const on = Math.max(0, Math.min(1, part));
+  const on = clamp(part, 0, 1);
   return Math.hypot(point.x - a.x - on * dx, point.y - a.y - on * dy);
 }

@@ -5,14 +5,17 @@ import type { Scene } from "./draw";
 
 export function drawLabels(context: CanvasRenderingContext2D, scene: Scene, layout: Layout): void {
   const { geometry, picture, palette } = scene;
-  if (!geometry.labels) return;
   context.fillStyle = palette.faint;
   context.font = "12px system-ui, sans-serif";
+  // Names stay legible where links cross them.
+  context.strokeStyle = palette.background;
+  context.lineWidth = 4;
+  context.lineJoin = "round";
   picture.nodes.forEach((node, i) => {
     const at = geometry.nodes[i];
     const place = layout.places[i];
-    if (!at || !place) return;
-    const gap = geometry.radius + 5;
+    if (!at?.labelled || !place) return;
+    const gap = at.radius + 5;
     if (layout.horizontal) beside(context, node.name, at, place.layer, gap);
     else below(context, shortName(node.name), at, node.kind === "host", gap);
   });
@@ -29,14 +32,19 @@ function beside(
   const outside = layer === 0 ? -gap : layer === 1 ? gap : 0;
   context.textAlign = outside < 0 ? "right" : outside > 0 ? "left" : "center";
   context.textBaseline = outside === 0 ? "alphabetic" : "middle";
-  context.fillText(name, at.x + outside, outside === 0 ? at.y - gap : at.y);
+  write(context, name, at.x + outside, outside === 0 ? at.y - gap : at.y);
 }
 
 /** Below hosts, above switches. */
 function below(context: CanvasRenderingContext2D, name: string, at: Point, host: boolean, gap: number): void {
   context.textAlign = "center";
   context.textBaseline = host ? "top" : "alphabetic";
-  context.fillText(name, at.x, host ? at.y + gap : at.y - gap);
+  write(context, name, at.x, host ? at.y + gap : at.y - gap);
+}
+
+function write(context: CanvasRenderingContext2D, name: string, x: number, y: number): void {
+  context.strokeText(name, x, y);
+  context.fillText(name, x, y);
 }
 
 /** "host:12" is "12": the row says what it is. */

@@ -7,15 +7,14 @@ export interface Place {
   layer: number;
   /** From 0 to 1 across them. */
   across: number;
+  /** Nodes of its layer. */
+  crowd: number;
 }
 
 export interface Layout {
   places: Place[];
   /** Layers run from left to right, or else from bottom to top. */
   horizontal: boolean;
-  layers: number;
-  /** Nodes of the fullest layer. */
-  widest: number;
 }
 
 export function layout(picture: Picture): Layout {
@@ -71,6 +70,7 @@ function placed(layerOf: number[], neighbours: number[][], horizontal: boolean):
   const places: Place[] = layerOf.map((layer) => ({
     layer: layers > 1 ? layer / (layers - 1) : 0.5,
     across: 0.5,
+    crowd: members[layer]?.length ?? 1,
   }));
   // From the layer with the hosts on, each layer in the order of its neighbours before it.
   for (const nodes of members) {
@@ -81,7 +81,7 @@ function placed(layerOf: number[], neighbours: number[][], horizontal: boolean):
       if (place) place.across = (i + 0.5) / nodes.length;
     });
   }
-  return { places, horizontal, layers, widest: Math.max(...members.map((nodes) => nodes.length)) };
+  return { places, horizontal };
 }
 
 function meanBefore(node: number, layerOf: number[], neighbours: number[][], places: Place[]): number {

@@ -1,13 +1,16 @@
 // The network at one instant: what each port does there.
 import type { Recording } from "../runs/recording";
 
+/** Use, marks and drops are those of this part of the run before the instant: long enough to be seen while it plays. */
+const SEEN = 0.01;
+
 export interface PortMoment {
-  /** Rate over the rate of the link, at most 1: what a port accepts beyond it waits in the queue. */
+  /** Rate over the rate of the link. */
   use: number;
   rate_bit_s: number;
   queuePackets: number;
   queueBytes: number;
-  /** In the interval around the instant. */
+  /** Shortly before the instant. */
   marks: number;
   drops: number;
   /** From the start of the run. */
@@ -16,18 +19,18 @@ export interface PortMoment {
 }
 
 export function portMoment(recording: Recording, port: number, time_s: number): PortMoment {
-  const { counts } = recording;
-  const interval = counts.intervalAt(time_s);
-  const rate = counts.rate(port, interval);
-  const limit = recording.picture.ports[port]?.rate_bit_s ?? Infinity;
+  const { counts, picture } = recording;
+  const to = counts.intervalAt(time_s);
+  const from = Math.min(to - 1, counts.intervalAt(time_s - SEEN * picture.duration_s) - 1);
+  const rate = recording.rate(port, from, to);
   return {
-    use: Math.min(1, rate / limit),
-    rate_bit_s: Math.min(rate, limit),
+    use: rate / (picture.ports[port]?.rate_bit_s ?? Infinity),
+    rate_bit_s: rate,
     queuePackets: recording.queues[port]?.secondAt(time_s) ?? 0,
     queueBytes: recording.queues[port]?.at(time_s) ?? 0,
-    marks: counts.marksIn(port, interval),
-    drops: counts.dropsIn(port, interval),
-    marksSoFar: counts.marksUntil(port, interval),
-    dropsSoFar: counts.dropsUntil(port, interval),
+    marks: counts.marksUntil(port, to) - counts.marksUntil(port, from),
+    drops: counts.dropsUntil(port, to) - counts.dropsUntil(port, from),
+    marksSoFar: counts.marksUntil(port, to),
+    dropsSoFar: counts.dropsUntil(port, to),
   };
 }

@@ -1,5 +1,5 @@
-// Bytes, marks and drops of all ports at the instants of a run: what the use of links over time is drawn from.
-import type { Batch, Picture } from "../worker/protocol";
+// Bytes, marks and drops of all ports at the instants of a run: the use of links over time comes from them.
+import type { Batch } from "../worker/protocol";
 
 export class Counts {
   readonly times: number[] = [0];
@@ -7,8 +7,8 @@ export class Counts {
   private readonly marks: Float64Array[];
   private readonly drops: Float64Array[];
 
-  constructor(private readonly picture: Picture) {
-    const nothing = new Float64Array(picture.ports.length);
+  constructor(ports: number) {
+    const nothing = new Float64Array(ports);
     this.bytes = [nothing];
     this.marks = [nothing];
     this.drops = [nothing];
@@ -34,25 +34,6 @@ export class Counts {
     return low;
   }
 
-  /** Bits per second that a port accepted in an interval. */
-  rate(port: number, interval: number): number {
-    const span = (this.times[interval] ?? 0) - (this.times[interval - 1] ?? 0);
-    return span > 0 ? (8 * difference(this.bytes, port, interval)) / span : 0;
-  }
-
-  /** That rate over the rate of the link: above 1 while a queue fills. */
-  use(port: number, interval: number): number {
-    return this.rate(port, interval) / (this.picture.ports[port]?.rate_bit_s ?? Infinity);
-  }
-
-  marksIn(port: number, interval: number): number {
-    return difference(this.marks, port, interval);
-  }
-
-  dropsIn(port: number, interval: number): number {
-    return difference(this.drops, port, interval);
-  }
-
   /** Marks from the start of the run to the end of an interval. */
   marksUntil(port: number, interval: number): number {
     return this.marks[interval]?.[port] ?? 0;
@@ -65,8 +46,4 @@ export class Counts {
   bytesUntil(port: number, interval: number): number {
     return this.bytes[interval]?.[port] ?? 0;
   }
-}
-
-function difference(counts: Float64Array[], port: number, interval: number): number {
-  return (counts[interval]?.[port] ?? 0) - (counts[interval - 1]?.[port] ?? 0);
 }

@@ -22,7 +22,7 @@ export class Recording {
   reached_s = 0;
 
   constructor(readonly picture: Picture) {
-    this.counts = new Counts(picture);
+    this.counts = new Counts(picture.ports.length);
     const fitting = Math.floor(MOST_SAMPLES / Math.max(1, picture.ports.length));
     const limit = Math.min(MOST_PER_SERIES, Math.max(FEWEST_PER_SERIES, fitting));
     this.queues = picture.ports.map(() => new Series(limit));
@@ -39,6 +39,19 @@ export class Recording {
   /** The greatest queue of any port so far, in bytes. */
   greatestQueue(): number {
     return this.queues.reduce((greatest, queue) => Math.max(greatest, queue.maximum), 0);
+  }
+
+  /** Bits per second that a port sent between two instants that were counted: what it accepted, less what its queue grew. */
+  rate(port: number, from: number, to: number): number {
+    const { times } = this.counts;
+    const [begin, end] = [times[from] ?? 0, times[to] ?? 0];
+    if (end <= begin) return 0;
+    const accepted = this.counts.bytesUntil(port, to) - this.counts.bytesUntil(port, from);
+    const queue = this.queues[port];
+    const grown = queue ? queue.at(end) - queue.at(begin) : 0;
+    const limit = this.picture.ports[port]?.rate_bit_s ?? Infinity;
+    // Samples of queues and counts can be a packet apart, and the queues of hosts are not sampled.
+    return Math.max(0, Math.min(limit, (8 * (accepted - grown)) / (end - begin)));
   }
 
   private addQueues(batch: Batch): void {

@@ -4,6 +4,8 @@ import { Recording } from "../runs/recording";
 import type { Diagnostic, Outcome, Override, RunReply } from "../worker/protocol";
 import { RunClient } from "../worker/run-client";
 
+const SHOW_MS = 100;
+
 export type Status =
   | { kind: "waiting" }
   | { kind: "running" }
@@ -19,6 +21,8 @@ export class Side {
   readonly revision = signal(0);
   /** The settings that the run was started with. */
   overrides: Override[] = [];
+
+  private due: ReturnType<typeof setTimeout> | undefined;
 
   private readonly client = new RunClient(
     (reply) => {
@@ -61,6 +65,16 @@ export class Side {
     return this.recording.value?.reached_s ?? 0;
   }
 
+  /** Charts are drawn anew a few times a second, which looks the same as sixty times. */
+  private show(): void {
+    if (this.due !== undefined) return;
+    this.due = setTimeout(() => {
+      this.due = undefined;
+      this.revision.value += 1;
+    }, SHOW_MS);
+    if (this.revision.value === 0) this.revision.value = 1;
+  }
+
   private hear(reply: RunReply): void {
     if (this.status.value.kind === "refused") return;
     switch (reply.kind) {
@@ -69,9 +83,10 @@ export class Side {
         break;
       case "batches":
         for (const batch of reply.batches) this.recording.value?.add(batch);
-        this.revision.value += 1;
+        this.show();
         break;
       case "done":
+        this.revision.value += 1;
         this.status.value = { kind: "done", outcome: reply.outcome, wall_s: reply.wall_s };
         break;
       case "refused":

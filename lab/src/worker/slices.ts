@@ -30,6 +30,8 @@ export function instants(ports: number): number {
 export class Slices {
   private index = 1;
   private events = 2_000;
+  private before_s = -1;
+  private stands = false;
 
   constructor(
     private readonly run: Advancing,
@@ -48,17 +50,25 @@ export class Slices {
   }
 
   private advance(reached: (time_s: number) => void): boolean {
-    const until = this.index >= this.count ? this.duration_s : (this.duration_s * this.index) / this.count;
+    const until = this.next();
     const begin = this.now();
     const time = this.run.advance(until, this.events);
     const there = time >= until - ROUNDING_S;
     this.adapt(this.now() - begin, !there);
+    this.stands = time === this.before_s;
+    this.before_s = time;
     const over = this.run.is_done();
     if (there || over) {
       this.index += 1;
       reached(time);
     }
     return over;
+  }
+
+  /** Where time stands still, the work is done before the end of the run (`stop = "when-done"`): the end is next. */
+  private next(): number {
+    const last = this.stands || this.index >= this.count;
+    return last ? this.duration_s : (this.duration_s * this.index) / this.count;
   }
 
   /** The number of events for about half a slice. A call that ended at its instant tells nothing about the number. */
