@@ -7,7 +7,8 @@ import { seek } from "../state/clock";
 import { time_s, zoom } from "../state/lab";
 import { aligned } from "./aligned";
 import type { LineSet } from "./lines";
-import { PLOT_HEIGHT, options } from "./options";
+import { PLOT_HEIGHT, options, shownRange } from "./options";
+import { SaveChart } from "../save/SaveChart";
 
 export interface ChartProps {
   title: string;
@@ -44,7 +45,12 @@ export function Chart(props: ChartProps) {
   });
   return (
     <figure class="chart" aria-label={title}>
-      <h3>{title}</h3>
+      <div class="chart-head">
+        <h3>{title}</h3>
+        {set.lines.length > 0 && (
+          <SaveChart figure={{ title, set, range: shownRange(until_s), top: props.top }} />
+        )}
+      </div>
       <div ref={box} class="plot" role="img" aria-label={`${title}. ${words}`} />
       {set.lines.length === 0 && <p class="faint empty">{empty}</p>}
       <figcaption>{words}</figcaption>

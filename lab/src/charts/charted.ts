@@ -47,14 +47,29 @@ function portName(side: SideName, port: number): string {
 export function chartedFlowIndices(recording: Recording): number[] {
   const chosen = chartedFlows.value;
   if (chosen) return chosen.map((name) => recording.flowNames.indexOf(name)).filter((flow) => flow !== -1);
-  return someOfEachGroup(recording.flowNames);
+  return someOfEachGroup(recording.flowNames, (flow) => lifetime(recording, flow));
 }
 
-/** In turn the next flow of each group, until there are enough lines. */
-export function someOfEachGroup(names: readonly string[], most = MOST_LINES): number[] {
+/** How long a flow has had a window or a rate. */
+function lifetime(recording: Recording, flow: number): number {
+  const series = recording.windows.get(flow) ?? recording.rates.get(flow);
+  return series ? (series.time[series.length - 1] ?? 0) - (series.time[0] ?? 0) : 0;
+}
+
+/** In turn the flow of each group that comes next by age, until there are enough lines: long flows show most. */
+export function someOfEachGroup(
+  names: readonly string[],
+  age: (flow: number) => number,
+  most = MOST_LINES,
+): number[] {
   const groups = new Map<string, number[]>();
-  const inOrder = names.map((name, flow) => ({ flow, group: groupOf(name), index: indexOf(name) }));
-  inOrder.sort((a, b) => a.index - b.index);
+  const inOrder = names.map((name, flow) => ({
+    flow,
+    group: groupOf(name),
+    index: indexOf(name),
+    age: age(flow),
+  }));
+  inOrder.sort((a, b) => b.age - a.age || a.index - b.index);
   for (const { flow, group } of inOrder)
     groups.set(group, [...(groups.get(group) ?? []), flow].slice(0, most));
   const chosen: number[] = [];

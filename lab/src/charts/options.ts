@@ -1,7 +1,7 @@
 // How a chart looks: axes with units, lines that differ in colour and in dashes, numbers under the pointer.
 import uPlot from "uplot";
 import { palette } from "../page/theme";
-import { formatBytes, formatCount, formatPercent, formatRate, formatTime } from "../page/units";
+import { formatBytes, formatNumber, formatPercent, formatRate, formatTime } from "../page/units";
 import { zoom } from "../state/lab";
 import type { Range } from "./Chart";
 import type { LineSet } from "./lines";
@@ -20,7 +20,7 @@ export function formatOf(unit: LineSet["unit"]): (value: number) => string {
     case "bytes":
       return formatBytes;
     case "packets":
-      return formatCount;
+      return formatNumber;
     case "rate":
       return formatRate;
     case "part":
@@ -37,7 +37,9 @@ export function options(set: LineSet, range: { current: Range }, width: number):
     scales: {
       x: {
         time: false,
-        ...(distribution ? { distr: LOGARITHMIC } : { range: () => shownRange(range.current) }),
+        ...(distribution
+          ? { distr: LOGARITHMIC }
+          : { range: () => shownRange(range.current.until_s) ?? [0, 1] }),
       },
       y: { range: () => [0, Math.max(range.current.top * 1.05, Number.MIN_VALUE)] },
     },
@@ -55,8 +57,10 @@ export function options(set: LineSet, range: { current: Range }, width: number):
   };
 }
 
-function shownRange({ until_s }: Range): [number, number] {
-  const [from, to] = zoom.value ?? [0, until_s ?? 1];
+/** The part of the run that charts over time show; undefined for a distribution. */
+export function shownRange(until_s: number | undefined): [number, number] | undefined {
+  if (until_s === undefined) return undefined;
+  const [from, to] = zoom.value ?? [0, until_s];
   return [from, to];
 }
 

@@ -22,7 +22,11 @@ export const description: Description = {
         },
         {
           label: "DCTCP, marks above 20 packets",
-          set: { "transport.congestion": "dctcp", "switch.queue.kind": "threshold" },
+          set: {
+            "transport.congestion": "dctcp",
+            "switch.queue.kind": "threshold",
+            "switch.queue.marking_threshold": "20 packets",
+          },
         },
       ],
     },
@@ -54,5 +58,9 @@ export const description: Description = {
       unit: "KB",
     },
   ],
-  other: { "transport.congestion": "dctcp", "switch.queue.kind": "threshold" },
+  other: {
+    "transport.congestion": "dctcp",
+    "switch.queue.kind": "threshold",
+    "switch.queue.marking_threshold": "20 packets",
+  },
 };

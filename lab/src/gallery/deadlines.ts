@@ -3,7 +3,7 @@ import type { Description } from "./experiment";
 export const description: Description = {
   title: "Deadlines: D2TCP",
   sentences: [
-    "Urgent flows of 200 KB have 12 ms to complete, patient ones of 1 MB have 200 ms, and all share the port to one receiver.",
+    "Urgent flows of 200 KB have 12 ms to complete, patient ones of 1 MB have 200 ms; all share one port.",
     "D2TCP cuts its window less when a deadline is near, and more when it is far; DCTCP treats all alike.",
     "The totals at the end count the deadlines that were met and missed.",
   ],

@@ -3,8 +3,8 @@ import type { Description } from "./experiment";
 export const description: Description = {
   title: "Fat tree with a hot spot",
   sentences: [
-    "Each of 16 hosts sends to one other, in a fat tree with room for all of them; from 10 ms to 20 ms four hosts also send to host:15.",
-    "A hash chooses the path of each flow, so several flows share a link while others stay idle.",
+    "Each of 16 hosts sends to one other; from 10 ms to 20 ms, four hosts also send to host:15.",
+    "There is room for all, but a hash chooses the path of each flow: several share a link while others stay idle.",
     "Watch the upper layers: bright links next to dark ones, and the queue that grows at the hot spot.",
   ],
   questions: [

@@ -4,7 +4,7 @@ export const description: Description = {
   title: "HPCC: control by telemetry",
   sentences: [
     "32 hosts of a cluster send flows of web-search sizes, and at 150 µs sixteen of them send 250 KB each to host:31.",
-    "Under HPCC every switch writes queue and use of its link into the packet, so a sender knows within a round trip by how much to slow down.",
+    "Under HPCC every switch writes queue and use into the packets, so senders know within a round trip how much to slow down.",
     "Compare with DCQCN, which hears only that there is congestion, and look at the queue at the port to host:31.",
   ],
   questions: [

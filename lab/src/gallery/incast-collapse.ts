@@ -49,6 +49,7 @@ export const description: Description = {
             "transport.preset": "ns-2-2010",
             "transport.congestion": "dctcp",
             "switch.queue.kind": "threshold",
+            "switch.queue.marking_threshold": "20 packets",
             "transport.min_rto": "200 ms",
           },
         },
@@ -74,5 +75,9 @@ export const description: Description = {
       unit: "KiB",
     },
   ],
-  other: { "transport.congestion": "dctcp", "switch.queue.kind": "threshold" },
+  other: {
+    "transport.congestion": "dctcp",
+    "switch.queue.kind": "threshold",
+    "switch.queue.marking_threshold": "20 packets",
+  },
 };

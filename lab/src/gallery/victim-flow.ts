@@ -3,7 +3,7 @@ import type { Description } from "./experiment";
 export const description: Description = {
   title: "RoCE incast and its victim",
   sentences: [
-    "Seven hosts of one rack send 500 KB each to one host of the other, about 2000 times a second; RDMA, and no packet is lost.",
+    "Seven hosts of one rack send 500 KB each to one host of the other, about 2000 times a second, over lossless RDMA.",
     "Instead of dropping, a switch pauses its neighbours (PFC), and the pauses also stop a victim that only shares the links between the switches.",
     "Look at the queues at the uplinks of leaf:0, and at the completion times of the victim.",
   ],

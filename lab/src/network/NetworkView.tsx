@@ -55,7 +55,7 @@ export function NetworkView({ side }: { side: SideName }) {
         <Tip side={side} pointed={pointed.value} width={size.value.width} />
       </div>
       <figcaption>
-        <Legend fullQueue={recordingOf(side)?.greatestQueue() ?? 0} />
+        <Legend fullQueue={fullQueue.value} />
         <NetworkWords side={side} />
       </figcaption>
     </figure>

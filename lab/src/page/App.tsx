@@ -3,7 +3,7 @@ import { Charts } from "../charts/Charts";
 import { NetworkView } from "../network/NetworkView";
 import { comparing, notice, shown } from "../state/lab";
 import { engine } from "../state/runs";
-import { Gallery } from "./Gallery";
+import { SideColumn, tab } from "./SideColumn";
 import { StatusLine } from "./StatusLine";
 import { theme, toggleTheme } from "./theme";
 import { Toolbar } from "./Toolbar";
@@ -20,10 +20,8 @@ export function App() {
           </button>
         </p>
       )}
-      <div class="columns">
-        <aside aria-label="Experiment and settings">
-          <Gallery />
-        </aside>
+      <div class={tab.value === "Scenario" ? "columns wide" : "columns"}>
+        <SideColumn />
         <main>
           <Toolbar />
           <div class={comparing.value ? "sides two" : "sides"}>

@@ -13,6 +13,7 @@ export function Gallery() {
       <select
         id="experiment"
         class="wide"
+        data-id={chosen?.id}
         value={chosen?.id ?? ""}
         onChange={(event) => {
           const next = EXPERIMENTS.find(({ id }) => id === event.currentTarget.value);

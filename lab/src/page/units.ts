@@ -21,6 +21,11 @@ export function formatCount(count: number): string {
   return count.toLocaleString("en-US", { maximumFractionDigits: 0 });
 }
 
+/** Three digits where they matter: a mean queue of 0.4 packets is not 0. */
+export function formatNumber(value: number): string {
+  return Math.abs(value) < 100 ? digits(value) : formatCount(value);
+}
+
 export function formatPercent(part: number): string {
   return `${digits(part * 100)} %`;
 }

@@ -5,6 +5,7 @@ import type { EngineFacts } from "../worker/check-client";
 import type { Checked, Facts, Override } from "../worker/protocol";
 import { comparing, notice, playing, reached_s, settings, sides, text, time_s } from "./lab";
 import type { Settings, SideName } from "./lab";
+import { overridesOf } from "./overrides";
 import { MOST_BYTES, measurings, tooLarge } from "./measuring";
 
 /** A slider sends many values while it moves. */
@@ -90,8 +91,4 @@ function launch(name: SideName, scenario: string, overrides: Override[], measure
     playing.value = true;
   }
   sides[name].start(scenario, overrides, measured);
-}
-
-export function overridesOf(set: Settings): Override[] {
-  return Object.entries(set).sort(([a], [b]) => (a < b ? -1 : 1));
 }

@@ -32,6 +32,7 @@ export class Slices {
   private events = 2_000;
   private before_s = -1;
   private stands = false;
+  private reported_s = 0;
 
   constructor(
     private readonly run: Advancing,
@@ -60,7 +61,8 @@ export class Slices {
     const over = this.run.is_done();
     if (there || over) {
       this.index += 1;
-      reached(time);
+      if (time > this.reported_s) reached(time);
+      this.reported_s = Math.max(time, this.reported_s);
     }
     return over;
   }

@@ -1,0 +1,202 @@
+// What the page does: links, mistakes, stop, reload, compare, save; and that everybody can use it.
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { DIST, digest, launch, missing, open, otherDigest, serve, slide } from "./page";
+import type { Served } from "./page";
+
+const K = "switch.queue.marking_threshold";
+
+describe.skipIf(missing() !== undefined)("the page", () => {
+  let browser: Browser;
+  let served: Served;
+  beforeAll(async () => {
+    browser = await launch();
+    served = await serve();
+  });
+  afterAll(async () => {
+    await browser.close();
+    served.server.close();
+  });
+
+  it("asks for its three files, and for nothing while it runs", async () => {
+    const before = served.asked.length;
+    const { page, said } = await open(browser, served.address);
+    await digest(page);
+    expect(served.asked.slice(before).sort()).toEqual(["/", "/lab.css", "/lab.js"]);
+    expect(said).toEqual([]);
+  });
+
+  it("works from a file", async () => {
+    const { page, said } = await open(browser, pathToFileURL(`${DIST}index.html`).href);
+    expect(await digest(page)).toMatch(/^[0-9a-f]{16}$/);
+    expect(said).toEqual([]);
+  });
+
+  it("may not fetch, nor make code of text", async () => {
+    const { page } = await open(browser, served.address);
+    await digest(page);
+    const refused = await page.evaluate(async (address) => {
+      const fetched = await fetch(address).then(
+        () => false,
+        () => true,
+      );
+      // The page's policy is at work only if this throws.
+      const evaluated = ((): boolean => {
+        try {
+          return typeof setTimeout.constructor("return 1") !== "function";
+        } catch {
+          return true;
+        }
+      })();
+      return [fetched, evaluated];
+    }, served.address);
+    expect(refused).toEqual([true, true]);
+  });
+
+  it("restores a link byte by byte", async () => {
+    const first = await open(browser, served.address);
+    await digest(first.page);
+    await slide(first.page, K, "40");
+    await first.page.click("text=Compare A and B");
+    await editScenario(first.page, "# typed, with µ and “quotes”\n");
+    const digests = [await digest(first.page, 0), await digest(first.page, 1)];
+    const link = await settledLink(first.page);
+    const second = await open(browser, link);
+    expect([await digest(second.page, 0), await digest(second.page, 1)]).toEqual(digests);
+    expect(await scenarioText(second.page)).toBe(await scenarioText(first.page));
+    expect(await settledLink(second.page)).toBe(link);
+  });
+
+  it("loses nothing by reloading", async () => {
+    const { page } = await open(browser, served.address);
+    await digest(page);
+    await editScenario(page, "# my own words\n");
+    await page.goto(served.address);
+    expect(await scenarioText(page)).toContain("# my own words");
+  });
+
+  it.each([
+    ["#1.AAAA", "damaged"],
+    ["#7.AAAA", "newer version"],
+  ])("says what to do with the link %s", async (hash, words) => {
+    const { page } = await open(browser, served.address + hash);
+    expect(await page.locator("[role=alert]").textContent()).toContain(words);
+    expect(await digest(page)).toMatch(/^[0-9a-f]{16}$/);
+  });
+
+  it("shows a mistake at its line", async () => {
+    const { page } = await open(browser, served.address);
+    await digest(page);
+    await editScenario(page, "nonsense = 3\n");
+    await page.locator('.status[data-status="refused"]').waitFor();
+    expect(await page.locator(".status").textContent()).toContain("Line 1: ");
+    await page.locator(".cm-line", { hasText: "nonsense" }).locator(".cm-lintRange-error").waitFor();
+  });
+
+  it("completes keys from the schema", async () => {
+    const { page } = await open(browser, served.address);
+    await digest(page);
+    await editScenario(page, "[transport]\ncong");
+    await page.locator(".cm-tooltip-autocomplete", { hasText: "congestion" }).waitFor();
+  });
+
+  it("stops within 200 ms", async () => {
+    const { page } = await open(browser, served.address);
+    await digest(page);
+    await editScenario(page, 'run.duration = "100 s"\n', /duration = .*\n/);
+    await page.locator('.status[data-status="running"]').waitFor();
+    await page.waitForTimeout(500);
+    const took = await page.evaluate(async () => {
+      const button = [...document.querySelectorAll("button")].find((one) => one.textContent === "Stop");
+      const begin = performance.now();
+      button?.click();
+      while (document.querySelector('.status[data-status="running"]')) {
+        await new Promise((resolve) => setTimeout(resolve, 5));
+      }
+      return performance.now() - begin;
+    });
+    expect(took).toBeLessThan(200);
+    expect(await page.locator(".status").textContent()).toContain("Stopped after");
+  });
+
+  it("repeats a run with the same digest", async () => {
+    const { page } = await open(browser, served.address);
+    const first = await digest(page);
+    await slide(page, K, "60");
+    const other = await otherDigest(page, first);
+    await page.click("text=Back to the scenario’s values");
+    expect(await otherDigest(page, other)).toBe(first);
+  });
+
+  it("is operated by the keyboard", async () => {
+    const { page } = await open(browser, served.address);
+    await digest(page);
+    await page.locator("#tab-Experiment").focus();
+    await page.keyboard.press("ArrowRight");
+    expect(await page.locator("#tab-Scenario").getAttribute("aria-selected")).toBe("true");
+    await page.locator("input.time").focus();
+    await page.keyboard.press("End");
+    expect(await page.locator(".clock").textContent()).toBe("200.0 ms");
+  });
+
+  it.each(["light", "dark"] as const)("has no serious accessibility fault, %s", async (colorScheme) => {
+    const { page } = await open(browser, served.address, { colorScheme });
+    await digest(page);
+    for (const tab of ["Experiment", "Scenario", "Share"]) {
+      await page.click(`#tab-${tab}`);
+      expect(await faults(page)).toEqual([]);
+    }
+    await page.click("text=Compare A and B");
+    await page.click("text=In words");
+    expect(await faults(page)).toEqual([]);
+  });
+});
+
+/** Types at the start of the scenario; or replaces what a pattern finds by nothing, and types then. */
+async function editScenario(page: Page, typed: string, without?: RegExp): Promise<void> {
+  await page.click("#tab-Scenario");
+  const content = page.locator(".cm-content");
+  if (without) {
+    const text = await scenarioText(page);
+    await content.click();
+    await page.keyboard.press("Control+A");
+    await page.keyboard.insertText(text.replace(without, ""));
+  }
+  await content.click();
+  await page.keyboard.press("Control+Home");
+  if (typed.endsWith("\n")) await page.keyboard.insertText(typed);
+  else await page.keyboard.type(typed);
+}
+
+async function scenarioText(page: Page): Promise<string> {
+  await page.click("#tab-Share");
+  const download = page.waitForEvent("download");
+  await page.click("text=Download the scenario");
+  const text = readFileSync(await (await download).path(), "utf8");
+  await page.click("#tab-Scenario");
+  return text;
+}
+
+/** The address, once the page has paused and settled. */
+async function settledLink(page: Page): Promise<string> {
+  const play = page.locator("button.play");
+  if ((await play.textContent()) === "Pause") await play.click();
+  await page.waitForTimeout(600);
+  return page.url();
+}
+
+interface Found {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[];
+}
+
+async function faults(page: Page): Promise<string[]> {
+  const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+  await page.evaluate(axe);
+  const found = (await page.evaluate("axe.run()")) as Found;
+  return found.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(" ")}`);
+}

@@ -1,0 +1,50 @@
+import { describe, expect, it } from "vitest";
+import { aligned } from "./aligned";
+import { distribution, percentile } from "./completions";
+import { summary } from "./lines";
+import type { Line } from "./lines";
+
+function line(x: number[], y: number[]): Line {
+  return { name: "line", x, y, maximum: Math.max(...y) };
+}
+
+describe("aligned lines", () => {
+  it("of the same instants are as they are", () => {
+    expect(aligned([line([1, 2], [3, 4]), line([1, 2], [5, 6])])).toEqual([
+      [1, 2],
+      [3, 4],
+      [5, 6],
+    ]);
+  });
+  it("keep their value until their next sample, and end with their last", () => {
+    expect(aligned([line([1, 3], [10, 30]), line([2, 4], [20, 40])])).toEqual([
+      [1, 2, 3, 4],
+      [10, 10, 30, undefined],
+      [undefined, 20, 20, 40],
+    ]);
+  });
+});
+
+describe("a distribution", () => {
+  it("has the part of the transfers within each time", () => {
+    const { x, y } = distribution("all", [3, 1, 2, 4]);
+    expect([x, y]).toEqual([
+      [1, 2, 3, 4],
+      [0.25, 0.5, 0.75, 1],
+    ]);
+  });
+  it("of many transfers is thinned, and keeps its end", () => {
+    const all = distribution(
+      "all",
+      Array.from({ length: 100_000 }, (_, i) => i + 1),
+    );
+    expect(all.x.length).toBe(500);
+    expect(percentile(all, 1)).toBe(100_000);
+    expect(percentile(all, 0.5)).toBe(50_000);
+  });
+});
+
+it("a summary weighs values by the time they last", () => {
+  // 10 for 3 s, then 20 for 1 s: (30 + 20) / 4.
+  expect(summary(line([0, 3, 4], [10, 20, 0]))).toEqual({ mean: 12.5, maximum: 20, at: 3 });
+});

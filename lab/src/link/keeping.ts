@@ -1,0 +1,109 @@
+// Keeps the state of the page: in its address, so that the link in the address bar is always the right one, and in the
+// browser's storage, so that nothing typed is lost.
+import { batch, effect } from "@preact/signals";
+import { EXPERIMENTS } from "../gallery/experiments";
+import {
+  chartedFlows,
+  chartedPorts,
+  comparing,
+  experiment,
+  notice,
+  openFirst,
+  playing,
+  settings,
+  speed,
+  text,
+  time_s,
+  zoom,
+} from "../state/lab";
+import { store, stored } from "../state/storage";
+import { linkOf, opened } from "./share";
+import type { Shared } from "./share";
+
+/** Typing and sliders change the state many times a second. */
+const SETTLE_MS = 300;
+
+/** The state at the start: that of the link, else that of the last visit, else the first experiment. */
+export function openPage(): void {
+  const link = opened(location.hash);
+  if (link.kind === "shared") {
+    apply(link.shared);
+    return;
+  }
+  if (link.kind === "problem") notice.value = link.message;
+  const last = opened(stored("state") ?? "");
+  if (last.kind === "shared") apply(last.shared);
+  else openFirst();
+}
+
+/** Another link in the same tab. */
+export function followAddress(): void {
+  window.addEventListener("hashchange", () => {
+    const link = opened(location.hash);
+    if (link.kind === "shared") apply(link.shared);
+    if (link.kind === "problem") notice.value = link.message;
+  });
+}
+
+export function keepState(): void {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let first = true;
+  const keep = (): void => {
+    const link = linkOf(snapshot());
+    store("state", link);
+    try {
+      history.replaceState(null, "", link);
+    } catch {
+      // A frame without an address has no link; the button still makes one.
+    }
+  };
+  effect(() => {
+    void snapshot();
+    clearTimeout(timer);
+    // The address changes only when somebody changes something.
+    if (!first) timer = setTimeout(keep, SETTLE_MS);
+    first = false;
+  });
+  window.addEventListener("pagehide", keep);
+}
+
+/** The address of the page as it is now. */
+export function currentLink(): string {
+  const { origin, pathname, protocol } = location;
+  const page =
+    protocol === "file:" ? `file://${pathname}` : protocol.startsWith("http") ? `${origin}${pathname}` : "";
+  return page + linkOf(snapshot());
+}
+
+/** While the page plays, the instant shown is not worth keeping. */
+export function snapshot(): Shared {
+  return {
+    ...(experiment.value ? { experiment: experiment.value.id } : {}),
+    text: text.value,
+    a: settings.a.value,
+    b: settings.b.value,
+    comparing: comparing.value,
+    time_s: playing.value ? 0 : time_s.value,
+    playing: playing.value,
+    speed: speed.value,
+    ...(zoom.value ? { zoom: zoom.value } : {}),
+    ...(chartedPorts.value ? { ports: chartedPorts.value } : {}),
+    ...(chartedFlows.value ? { flows: chartedFlows.value } : {}),
+  };
+}
+
+function apply(shared: Shared): void {
+  batch(() => {
+    experiment.value = EXPERIMENTS.find(({ id }) => id === shared.experiment);
+    text.value = shared.text;
+    settings.a.value = shared.a;
+    settings.b.value = shared.b;
+    comparing.value = shared.comparing;
+    time_s.value = shared.time_s;
+    playing.value = shared.playing;
+    speed.value = shared.speed;
+    zoom.value = shared.zoom;
+    chartedPorts.value = shared.ports;
+    chartedFlows.value = shared.flows;
+  });
+}
