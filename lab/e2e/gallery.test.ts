@@ -20,7 +20,9 @@ function native(id: string): string {
   const out = join(tmpdir(), `incastle-lab-${process.pid}-${id}`);
   try {
     const args = [...first, "run", join(GALLERY, `${id}.toml`), "--json", "--out", out];
-    const summary = JSON.parse(execFileSync(program, args, { encoding: "utf8" })) as { digest: string };
+    const summary = JSON.parse(execFileSync(program, args, { encoding: "utf8", stdio: "pipe" })) as {
+      digest: string;
+    };
     return summary.digest;
   } finally {
     rmSync(out, { recursive: true, force: true });

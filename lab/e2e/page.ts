@@ -93,7 +93,7 @@ export async function otherDigest(page: Page, before: string): Promise<string> {
   await page.waitForFunction(
     (old) => {
       const now = document.querySelector(".status .digest")?.textContent;
-      return now !== undefined && now !== null && now !== old;
+      return typeof now === "string" && now !== old;
     },
     before,
     { timeout: 60_000 },

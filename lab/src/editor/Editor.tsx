@@ -67,14 +67,17 @@ function make(box: HTMLDivElement): EditorView {
       autocompletion({ override: [completions(known)] }),
       lintGutter(),
       keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...completionKeymap, ...lintKeymap]),
-      EditorView.contentAttributes.of({ "aria-label": "Scenario, TOML" }),
+      EditorView.contentAttributes.of({ "aria-label": "Scenario, TOML", tabindex: "0" }),
       EditorView.updateListener.of((update) => {
         if (update.docChanged) text.value = update.state.doc.toString();
       }),
       look,
     ],
   });
-  return new EditorView({ state, parent: root, root });
+  const view = new EditorView({ state, parent: root, root });
+  // The text in it takes the focus; a second stop for the keyboard would only be in the way.
+  view.scrollDOM.removeAttribute("tabindex");
+  return view;
 }
 
 /** Other parts of the page change the text too; the checker's answer comes later. */

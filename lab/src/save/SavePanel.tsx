@@ -85,6 +85,7 @@ function Tables({ side }: { side: SideName }) {
     <label>
       {comparing.value ? `Run ${side.toUpperCase()} ` : ""}
       <select
+        aria-label={comparing.value ? undefined : "Download a table"}
         value=""
         onChange={(event) => {
           const name = event.currentTarget.value;

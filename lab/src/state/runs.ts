@@ -41,6 +41,8 @@ export function followScenario(): void {
 
 function schedule(side: SideName, scenario: string, set: Settings): void {
   clearTimeout(timers[side]);
+  newest[side] += 1;
+  sides[side].outdate();
   const first = sides[side].recording.peek() === undefined;
   timers[side] = setTimeout(() => void begin(side, scenario, set), first ? 0 : SETTLE_MS);
 }
@@ -85,8 +87,9 @@ async function fitting(
 }
 
 function launch(name: SideName, scenario: string, overrides: Override[], measured: Override[]): void {
-  // A run that was watched to its end starts again from zero; an instant that somebody looks at stays.
-  if (playing.value || time_s.value >= reached_s()) {
+  // A run that was watched to its end starts again from zero; an instant that somebody looks at stays, also that of a link.
+  const seen = reached_s();
+  if (seen > 0 && (playing.value || time_s.value >= seen)) {
     time_s.value = 0;
     playing.value = true;
   }

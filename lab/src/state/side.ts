@@ -39,9 +39,13 @@ export class Side {
     this.client.start(text, [...overrides, ...measured]);
   }
 
-  /** The scenario has mistakes: nothing runs, and the last picture stays. */
+  /** Scenario or settings have changed: the run is not theirs any more. Its picture stays until there is a new one. */
+  outdate(): void {
+    this.client.forget();
+    this.status.value = { kind: "waiting" };
+  }
+
   refuse(diagnostics: Diagnostic[]): void {
-    if (this.status.value.kind === "running") this.client.stop();
     this.status.value = { kind: "refused", diagnostics };
   }
 
@@ -76,7 +80,6 @@ export class Side {
   }
 
   private hear(reply: RunReply): void {
-    if (this.status.value.kind === "refused") return;
     switch (reply.kind) {
       case "picture":
         this.recording.value = new Recording(reply.picture);

@@ -36,6 +36,13 @@ export class RunClient {
     }, STOP_LIMIT_MS);
   }
 
+  /** Stops the run, and hears nothing more of it. */
+  forget(): void {
+    clearTimeout(this.watchdog);
+    if (this.worker) this.send(this.worker, { kind: "stop", run: this.run });
+    this.run += 1;
+  }
+
   /** Frees the worker and its memory. */
   end(): void {
     clearTimeout(this.watchdog);
@@ -49,9 +56,14 @@ export class RunClient {
     worker.onmessage = (event: MessageEvent<RunReply>) => {
       this.receive(event.data);
     };
-    void engineModule().then((module) => {
-      this.send(worker, { kind: "load", module });
-    });
+    engineModule().then(
+      (module) => {
+        this.send(worker, { kind: "load", module });
+      },
+      () => {
+        // The check worker tells: it has to start first.
+      },
+    );
     this.worker = worker;
     return worker;
   }
