@@ -10,6 +10,7 @@ declare module "*/engine/incastle_wasm.js" {
     picture(): string;
     advance(until_s: number, events: number): number;
     is_done(): boolean;
+    packet_hops(): number;
     samples(): Samples;
     finish(): Outcome;
     free(): void;

@@ -8,6 +8,7 @@ import "./style/plot.css";
 import { followAddress, keepState, openPage } from "./link/keeping";
 import { scaleQueues } from "./network/NetworkView";
 import { App } from "./page/App";
+import { followKeys } from "./page/keyboard";
 import { followTheme } from "./page/theme";
 import { startClock } from "./state/clock";
 import { followScenario } from "./state/runs";
@@ -21,6 +22,7 @@ if (root) {
   render(<App />, root);
   followScenario();
   startClock();
+  followKeys();
   keepState();
   followAddress();
 }

@@ -1,4 +1,5 @@
 // A chart of lines over time, or of a distribution. All charts over time share the instant shown and the zoom.
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { effect } from "@preact/signals";
@@ -21,6 +22,7 @@ export interface ChartProps {
   top: number;
   /** Shown in place of lines when there are none. */
   empty: string;
+  children?: ComponentChildren;
 }
 
 export function Chart(props: ChartProps) {
@@ -54,6 +56,7 @@ export function Chart(props: ChartProps) {
       <div ref={box} class="plot" role="img" aria-label={`${title}. ${words}`} />
       {set.lines.length === 0 && <p class="faint empty">{empty}</p>}
       <figcaption>{words}</figcaption>
+      {props.children}
     </figure>
   );
 }

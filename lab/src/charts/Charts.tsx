@@ -7,6 +7,7 @@ import type { SideName } from "../state/lab";
 import { Chart } from "./Chart";
 import { chartedIndices } from "./charted";
 import { completionLines, percentile } from "./completions";
+import { Flows } from "./Flows";
 import type { Line, LineSet } from "./lines";
 import { queueLines, rateLines, summary, windowLines } from "./lines";
 import { formatOf } from "./options";
@@ -35,7 +36,9 @@ export function Charts({ side }: { side: SideName }) {
         until_s={until_s}
         top={topOf("windows")}
         empty="No flow here has a window or a rate of its congestion control."
-      />
+      >
+        <Flows side={side} />
+      </Chart>
       <Chart
         title="Rates of links"
         set={rates}

@@ -38,12 +38,14 @@ export function Editor() {
         of it.
       </p>
       <div ref={box} class="editor-box" />
-      <Problems
-        found={checked.value?.diagnostics ?? []}
-        go={(line) => {
-          if (view.current) goTo(view.current, line);
-        }}
-      />
+      <div class="problems" role="status">
+        <Problems
+          found={checked.value?.diagnostics ?? []}
+          go={(line) => {
+            if (view.current) goTo(view.current, line);
+          }}
+        />
+      </div>
     </section>
   );
 }
@@ -105,9 +107,9 @@ function goTo(view: EditorView, line: number): void {
 }
 
 function Problems({ found, go }: { found: readonly Diagnostic[]; go: (line: number) => void }) {
-  if (found.length === 0) return <p role="status">The scenario is correct.</p>;
+  if (found.length === 0) return <p>The scenario is correct.</p>;
   return (
-    <ul class="problems" role="status">
+    <ul>
       {found.map((one, i) => (
         <li key={i} class={one.severity === "error" ? "bad" : ""}>
           {one.line > 0 ? (

@@ -4,7 +4,13 @@ import { EditorView } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
 
 const frame = EditorView.theme({
-  "&": { height: "100%", fontSize: "12.5px", backgroundColor: "var(--background)", color: "var(--text)" },
+  "&": {
+    height: "100%",
+    minHeight: "0",
+    fontSize: "12.5px",
+    backgroundColor: "var(--background)",
+    color: "var(--text)",
+  },
   ".cm-content": { fontFamily: 'ui-monospace, "DejaVu Sans Mono", monospace', caretColor: "var(--text)" },
   ".cm-gutters": { backgroundColor: "var(--panel)", color: "var(--faint)", border: "none" },
   ".cm-activeLine, .cm-activeLineGutter": {

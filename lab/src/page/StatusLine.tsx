@@ -1,15 +1,35 @@
 // One line for each run: under way, done with its digest, or refused with the first mistake.
 import { duration_s, sides } from "../state/lab";
 import type { SideName } from "../state/lab";
-import type { Diagnostic, Outcome } from "../worker/protocol";
+import type { Status } from "../state/side";
+import type { Diagnostic } from "../worker/protocol";
 import { counted, formatCount, formatPercent, formatTime } from "./units";
 import { recordingOf } from "./useSide";
 
 export function StatusLine({ side }: { side: SideName }) {
   return (
-    <p class="status" role="status" data-status={sides[side].status.value.kind}>
-      <Words side={side} />
-    </p>
+    <>
+      <p class="status" role="status" data-status={sides[side].status.value.kind}>
+        <Words side={side} />
+      </p>
+      <Notes side={side} />
+    </>
+  );
+}
+
+/** What the engine notes on the numbers of a run, such as transfers that were not complete. */
+function Notes({ side }: { side: SideName }) {
+  const status = sides[side].status.value;
+  if (status.kind !== "done" || status.outcome.notes.length === 0) return null;
+  return (
+    <details class="notes">
+      <summary>{counted(status.outcome.notes.length, "note")} on this run</summary>
+      <ul>
+        {status.outcome.notes.map((note) => (
+          <li key={note}>{note}</li>
+        ))}
+      </ul>
+    </details>
   );
 }
 
@@ -27,9 +47,7 @@ function Words({ side }: { side: SideName }) {
     case "failed":
       return <span class="bad">{status.message}</span>;
     case "done":
-      return (
-        <Done outcome={status.outcome} wall_s={status.wall_s} reached_s={recordingOf(side)?.reached_s ?? 0} />
-      );
+      return <Done status={status} reached_s={recordingOf(side)?.reached_s ?? 0} />;
   }
 }
 
@@ -44,12 +62,13 @@ function refusal(first: Diagnostic | undefined): string {
   return `${where}${first.message}${first.help ? ` (${first.help})` : ""}`;
 }
 
-function Done({ outcome, wall_s, reached_s }: { outcome: Outcome; wall_s: number; reached_s: number }) {
+function Done({ status, reached_s }: { status: Extract<Status, { kind: "done" }>; reached_s: number }) {
+  const { outcome, wall_s, packet_hops } = status;
   if (outcome.interrupted) return <>Stopped after {formatTime(reached_s)} of the run.</>;
   const { drops, marks } = outcome.totals;
   return (
     <>
-      {formatTime(reached_s)} simulated in {formatTime(wall_s)}
+      {formatTime(reached_s)} simulated in {formatTime(wall_s)}, {counted(packet_hops, "packet-hop")}
       {drops !== undefined && `, ${counted(drops, "drop")}`}
       {marks !== undefined && `, ${counted(marks, "mark")}`}
       {missed(outcome.totals)}. Digest{" "}

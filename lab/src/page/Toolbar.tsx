@@ -2,16 +2,18 @@
 import { seek, togglePlay } from "../state/clock";
 import { comparing, duration_s, playing, reached_s, shown, sides, speed, time_s, zoom } from "../state/lab";
 import { again } from "../state/runs";
+import { zoomIn, zoomOut } from "../state/zoom";
 import { recordingOf } from "./useSide";
 import { clock } from "./units";
 
 const SPEEDS: readonly (readonly [value: number, label: string])[] = [
-  [2, "Fast"],
-  [1, "Normal"],
-  [1 / 4, "Slow, 1/4"],
-  [1 / 16, "Slow, 1/16"],
-  [1 / 64, "Slow, 1/64"],
-  [1 / 256, "Slow, 1/256"],
+  [4, "× 4"],
+  [1, "× 1"],
+  [1 / 4, "× 1/4"],
+  [1 / 16, "× 1/16"],
+  [1 / 64, "× 1/64"],
+  [1 / 256, "× 1/256"],
+  [1 / 1024, "× 1/1024"],
 ];
 
 export function Toolbar() {
@@ -26,16 +28,18 @@ export function Toolbar() {
       <output class="clock" aria-label="Time shown">
         {clock(time_s.value, whole)}
       </output>
-      <label class="inline">
-        Speed{" "}
-        <select value={speed.value} onChange={(event) => (speed.value = Number(event.currentTarget.value))}>
-          {SPEEDS.map(([value, label]) => (
-            <option key={label} value={value}>
-              {label}
-            </option>
-          ))}
-        </select>
-      </label>
+      <select
+        aria-label="Speed"
+        title="Speed; × 1 shows the whole run in ten seconds"
+        value={speed.value}
+        onChange={(event) => (speed.value = Number(event.currentTarget.value))}
+      >
+        {SPEEDS.map(([value, label]) => (
+          <option key={label} value={value}>
+            {label}
+          </option>
+        ))}
+      </select>
       <RunButton />
       <label class="inline">
         <input
@@ -43,13 +47,9 @@ export function Toolbar() {
           checked={comparing.value}
           onChange={(event) => (comparing.value = event.currentTarget.checked)}
         />{" "}
-        Compare A and B
+        Compare
       </label>
-      {zoom.value && (
-        <button type="button" class="small" onClick={() => (zoom.value = undefined)}>
-          Whole run
-        </button>
-      )}
+      <ZoomButtons />
     </div>
   );
 }
@@ -71,6 +71,28 @@ function TimeSlider({ whole }: { whole: number }) {
         seek((event.currentTarget.valueAsNumber / 1000) * whole);
       }}
     />
+  );
+}
+
+function ZoomButtons() {
+  return (
+    <span role="group" aria-label="Part of the run in the charts" class="inline">
+      <button type="button" class="small" aria-label="Zoom in at the time shown" onClick={zoomIn}>
+        +
+      </button>{" "}
+      <button type="button" class="small" aria-label="Zoom out" disabled={!zoom.value} onClick={zoomOut}>
+        −
+      </button>{" "}
+      <button
+        type="button"
+        class="small"
+        aria-label="Show the whole run"
+        disabled={!zoom.value}
+        onClick={() => (zoom.value = undefined)}
+      >
+        All
+      </button>
+    </span>
   );
 }
 

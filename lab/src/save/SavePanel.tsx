@@ -82,7 +82,7 @@ function Tables({ side }: { side: SideName }) {
   if (status.kind !== "done") return <p class="faint">The tables are here when the run is over.</p>;
   const { tables } = status.outcome;
   return (
-    <label>
+    <label class="table-choice">
       {comparing.value ? `Run ${side.toUpperCase()} ` : ""}
       <select
         aria-label={comparing.value ? undefined : "Download a table"}

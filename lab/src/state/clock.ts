@@ -1,4 +1,5 @@
 // The clock of the page: moves the instant shown while the page plays, never beyond what has been simulated.
+import { followZoom } from "./zoom";
 import { duration_s, playing, reached_s, shown, sides, speed, time_s } from "./lab";
 
 /** At speed 1 a run takes this long to watch. */
@@ -21,6 +22,7 @@ function tick(now_ms: number): void {
   const reached = reached_s();
   const next = time_s.value + (frame_s * speed.value * duration_s()) / WHOLE_RUN_S;
   time_s.value = Math.min(next, reached);
+  followZoom();
   const over = shown().every((name) => sides[name].status.value.kind !== "running");
   if (over && reached > 0 && next >= reached) playing.value = false;
 }

@@ -9,7 +9,7 @@ const SHOW_MS = 100;
 export type Status =
   | { kind: "waiting" }
   | { kind: "running" }
-  | { kind: "done"; outcome: Outcome; wall_s: number }
+  | { kind: "done"; outcome: Outcome; wall_s: number; packet_hops: number }
   | { kind: "stopped" }
   | { kind: "refused"; diagnostics: Diagnostic[] }
   | { kind: "failed"; message: string };
@@ -90,7 +90,7 @@ export class Side {
         break;
       case "done":
         this.revision.value += 1;
-        this.status.value = { kind: "done", outcome: reply.outcome, wall_s: reply.wall_s };
+        this.status.value = reply;
         break;
       case "refused":
         this.status.value = { kind: "refused", diagnostics: reply.diagnostics };

@@ -95,7 +95,7 @@ export type RunRequest =
 export type RunReply =
   | { kind: "picture"; run: number; picture: Picture }
   | { kind: "batches"; run: number; batches: Batch[] }
-  | { kind: "done"; run: number; outcome: Outcome; wall_s: number }
+  | { kind: "done"; run: number; outcome: Outcome; wall_s: number; packet_hops: number }
   | { kind: "refused"; run: number; diagnostics: Diagnostic[] }
   | { kind: "failed"; run: number; message: string };
 

@@ -104,8 +104,10 @@ async function simulate(run: number, engine: Run): Promise<void> {
       return;
     }
   }
+  const wall_s = (now() - begin) / 1000;
+  const packet_hops = engine.packet_hops();
   const result = outcome(engine.finish());
-  post({ kind: "done", run, outcome: result, wall_s: (now() - begin) / 1000 }, tableBuffers(result));
+  post({ kind: "done", run, outcome: result, wall_s, packet_hops }, tableBuffers(result));
 }
 
 function batch(samples: Samples, reached_s: number): Batch {
