@@ -80,6 +80,28 @@ describe.skipIf(missing() !== undefined)("the page", () => {
     expect(await scenarioText(page)).toContain("# my own words");
   });
 
+  it("keeps what was typed when an experiment replaces it", async () => {
+    const { page, said } = await open(browser, served.address);
+    await digest(page);
+    await changeScenario(page, (text) => `# mine\n${text.replace(/name = .*/, 'name = "mine"')}`);
+    await page.click("#tab-Experiment");
+    await page.locator("#experiment:not([data-id])").waitFor();
+    await page.selectOption("#experiment", "choose-k");
+    await page.locator('#experiment[data-id="choose-k"]').waitFor();
+    await page.selectOption("#experiment", { label: "Your own scenario" });
+    await page.locator("#experiment:not([data-id])").waitFor();
+    expect(await scenarioText(page)).toContain("# mine");
+    expect(said).toEqual([]);
+  });
+
+  it("says what to reduce when a run is too large", async () => {
+    const { page } = await open(browser, served.address);
+    await digest(page);
+    await changeScenario(page, (text) => text.replace(/duration = .*/, 'duration = "1000000 s"'));
+    await page.locator('.status[data-status="failed"]').waitFor();
+    expect(await page.locator(".status").textContent()).toContain("run.duration");
+  });
+
   it.each([
     ["#1.AAAA", "damaged"],
     ["#7.AAAA", "newer version"],

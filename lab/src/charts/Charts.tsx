@@ -1,5 +1,7 @@
 // The charts of a run: queues, windows, rates, and the completion times once it is over.
-import { useComputed } from "@preact/signals";
+import { computed, useComputed } from "@preact/signals";
+import type { ReadonlySignal } from "@preact/signals";
+import type { Recording } from "../runs/recording";
 import { formatTime } from "../page/units";
 import { recordingOf } from "../page/useSide";
 import { duration_s, shown, sides } from "../state/lab";
@@ -55,10 +57,23 @@ export function Charts({ side }: { side: SideName }) {
 type Kind = "queues" | "windows" | "rates";
 
 function setOf(side: SideName, kind: Kind): LineSet {
-  const recording = recordingOf(side);
-  if (!recording) return NOTHING;
-  if (kind === "queues") return queueLines(recording, chartedIndices(side));
-  return kind === "windows" ? windowLines(recording) : rateLines(recording, chartedIndices(side));
+  return sets[side][kind].value;
+}
+
+/** Two charts of a kind share a scale, so both sides ask for both sets. */
+const sets = { a: setsOf("a"), b: setsOf("b") };
+
+function setsOf(side: SideName): Record<Kind, ReadonlySignal<LineSet>> {
+  const of = (lines: (recording: Recording) => LineSet): ReadonlySignal<LineSet> =>
+    computed(() => {
+      const recording = recordingOf(side);
+      return recording ? lines(recording) : NOTHING;
+    });
+  return {
+    queues: of((recording) => queueLines(recording, chartedIndices(side))),
+    windows: of(windowLines),
+    rates: of((recording) => rateLines(recording, chartedIndices(side))),
+  };
 }
 
 /** Two runs have one scale, so that their heights compare. */

@@ -1,5 +1,7 @@
 // Which ports and flows the charts show: those that the user chose, or else the ports with the longest queues, and some
 // flows of each group.
+import { computed } from "@preact/signals";
+import { recordingOf } from "../page/useSide";
 import { chartedFlows, chartedPorts, sides } from "../state/lab";
 import type { SideName } from "../state/lab";
 import type { Recording } from "../runs/recording";
@@ -10,9 +12,15 @@ export const MOST_LINES = 6;
 /** A port whose queue stays below this part of the longest one is not interesting. */
 const INTERESTING = 0.1;
 
-/** Indices of the charted ports, in the order of their colours. */
-export function chartedIndices(side: SideName): number[] {
-  const recording = sides[side].recording.value;
+/** Indices of the charted ports, in the order of their colours: the picture asks for them in every frame. */
+export function chartedIndices(side: SideName): readonly number[] {
+  return charted[side].value;
+}
+
+const charted = { a: computed(() => portsOf("a")), b: computed(() => portsOf("b")) };
+
+function portsOf(side: SideName): number[] {
+  const recording = recordingOf(side);
   if (!recording) return [];
   const chosen = chartedPorts.value;
   if (!chosen) return longestQueues(recording);

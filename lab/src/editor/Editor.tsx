@@ -8,9 +8,10 @@ import { lintGutter, lintKeymap, setDiagnostics } from "@codemirror/lint";
 import { searchKeymap } from "@codemirror/search";
 import { EditorState } from "@codemirror/state";
 import { EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirror/view";
-import { effect } from "@preact/signals";
+import { batch, effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { text } from "../state/lab";
+import { fileName } from "../link/command";
+import { experiment, text } from "../state/lab";
 import { checked, engine } from "../state/runs";
 import type { Diagnostic } from "../worker/protocol";
 import { completions } from "./completion";
@@ -71,7 +72,7 @@ function make(box: HTMLDivElement): EditorView {
       keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...completionKeymap, ...lintKeymap]),
       EditorView.contentAttributes.of({ "aria-label": "Scenario, TOML", tabindex: "0" }),
       EditorView.updateListener.of((update) => {
-        if (update.docChanged) text.value = update.state.doc.toString();
+        if (update.docChanged) typed(update.state.doc.toString());
       }),
       look,
     ],
@@ -80,6 +81,15 @@ function make(box: HTMLDivElement): EditorView {
   // The text in it takes the focus; a second stop for the keyboard would only be in the way.
   view.scrollDOM.removeAttribute("tabindex");
   return view;
+}
+
+/** A scenario with another name is another experiment: words and sliders of the gallery do not fit it. */
+function typed(now: string): void {
+  batch(() => {
+    text.value = now;
+    const from = experiment.value;
+    if (from && fileName(now) !== fileName(from.text)) experiment.value = undefined;
+  });
 }
 
 /** Other parts of the page change the text too; the checker's answer comes later. */

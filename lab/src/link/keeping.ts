@@ -1,6 +1,7 @@
 // Keeps the state of the page: in its address, so that the link in the address bar is always the right one, and in the
 // browser's storage, so that nothing typed is lost.
-import { batch, effect } from "@preact/signals";
+import { batch, effect, signal } from "@preact/signals";
+import type { Experiment } from "../gallery/experiment";
 import { EXPERIMENTS } from "../gallery/experiments";
 import {
   chartedFlows,
@@ -8,6 +9,7 @@ import {
   comparing,
   experiment,
   notice,
+  open,
   openFirst,
   playing,
   settings,
@@ -34,6 +36,24 @@ export function openPage(): void {
   const last = opened(stored("state") ?? "");
   if (last.kind === "shared") apply(last.shared);
   else openFirst();
+}
+
+/** A scenario that somebody typed is kept when an experiment replaces it. */
+export function openExperiment(chosen: Experiment): void {
+  if (text.value !== experiment.value?.text) {
+    const link = linkOf(snapshot());
+    store("own", link);
+    ownScenario.value = link;
+  }
+  open(chosen);
+}
+
+/** The link of the last scenario that was typed here. */
+export const ownScenario = signal(stored("own"));
+
+export function openOwn(): void {
+  const own = opened(ownScenario.value ?? "");
+  if (own.kind === "shared") apply({ ...own.shared, playing: true });
 }
 
 /** Another link in the same tab. */

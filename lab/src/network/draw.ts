@@ -70,9 +70,13 @@ function levelOf(use: number, levels: number): number {
   return use <= 0.001 ? 0 : Math.min(levels - 1, 1 + Math.floor(use * (levels - 1)));
 }
 
+/** Ports of a network in which moving gaps are still seen; dashes are also the slowest thing to draw. */
+const MOST_MOVING = 600;
+
 /** Short gaps run along links that carry something. */
 function drawFlow(context: CanvasRenderingContext2D, scene: Scene): void {
   const { geometry, palette, moments } = scene;
+  if (moments.length > MOST_MOVING) return;
   const paths = new Map<string, Stroke>();
   geometry.ports.forEach((shape, port) => {
     if ((moments[port]?.use ?? 0) > 0.02) addLine(paths, shape, palette.background);

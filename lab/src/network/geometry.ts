@@ -10,8 +10,8 @@ export interface Point {
 
 export interface NodeShape extends Point {
   radius: number;
-  /** There is room for its name. */
-  labelled: boolean;
+  /** Room for its name along the layer. */
+  room: number;
 }
 
 export interface PortShape {
@@ -36,9 +36,6 @@ const ENDS = 80;
 const TOP = 34;
 const EDGE = 12;
 
-/** A layer denser than this has no names. */
-const LABEL_SPACING = 15;
-
 export function geometry(picture: Picture, layout: Layout, width: number, height: number): Geometry {
   const extent = (layout.horizontal ? height : width) - 2 * EDGE;
   const nodes = layout.places.map(({ layer, across, crowd }) => {
@@ -46,7 +43,7 @@ export function geometry(picture: Picture, layout: Layout, width: number, height
     const at = layout.horizontal
       ? { x: ENDS + layer * (width - 2 * ENDS), y: EDGE + across * extent }
       : { x: EDGE + across * extent, y: height - TOP - layer * (height - 2 * TOP) };
-    return { ...at, radius: clamp(spacing * 0.3, 2, 11), labelled: spacing >= LABEL_SPACING };
+    return { ...at, radius: clamp(spacing * 0.3, 2, 11), room: spacing };
   });
   const crowds = crowdsOf(picture, layout);
   const ports = picture.ports.map((port, i) => shape(port, nodes, crowds[i] ?? 1));
@@ -82,7 +79,7 @@ function shape(port: PicturePort, nodes: readonly NodeShape[], crowd: number): P
   };
 }
 
-const NOWHERE: NodeShape = { x: 0, y: 0, radius: 0, labelled: false };
+const NOWHERE: NodeShape = { x: 0, y: 0, radius: 0, room: 0 };
 
 function clamp(value: number, least: number, most: number): number {
   return Math.max(least, Math.min(most, value));

@@ -3,6 +3,10 @@ import type { Point } from "./geometry";
 import type { Layout } from "./layout";
 import type { Scene } from "./draw";
 
+/** Height and mean width of a letter, in pixels. */
+const LINE = 15;
+const LETTER = 6.2;
+
 export function drawLabels(context: CanvasRenderingContext2D, scene: Scene, layout: Layout): void {
   const { geometry, picture, palette } = scene;
   context.fillStyle = palette.faint;
@@ -14,10 +18,12 @@ export function drawLabels(context: CanvasRenderingContext2D, scene: Scene, layo
   picture.nodes.forEach((node, i) => {
     const at = geometry.nodes[i];
     const place = layout.places[i];
-    if (!at?.labelled || !place) return;
+    if (!at || !place) return;
+    const name = fitting(node.name, node.kind === "host", at.room, layout.horizontal);
+    if (name === undefined) return;
     const gap = at.radius + 5;
-    if (layout.horizontal) beside(context, node.name, at, place.layer, gap);
-    else below(context, shortName(node.name), at, node.kind === "host", gap);
+    if (layout.horizontal) beside(context, name, at, place.layer, gap);
+    else below(context, name, at, node.kind === "host", gap);
   });
 }
 
@@ -47,7 +53,9 @@ function write(context: CanvasRenderingContext2D, name: string, x: number, y: nu
   context.fillText(name, x, y);
 }
 
-/** "host:12" is "12": the row says what it is. */
-function shortName(name: string): string {
-  return name.startsWith("host:") ? name.slice("host:".length) : name;
+/** The name, or its number, or nothing. Of hosts in a row the number is enough: "host:12" is "12". */
+function fitting(name: string, host: boolean, room: number, horizontal: boolean): string | undefined {
+  if (horizontal) return room >= LINE ? name : undefined;
+  const number = name.slice(name.lastIndexOf(":") + 1);
+  return [host ? number : name, number].find((text) => (text.length + 1) * LETTER <= room);
 }

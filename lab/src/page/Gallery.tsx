@@ -1,7 +1,10 @@
 // The gallery: choose an experiment, read what it shows, and what to find out.
 import { EXPERIMENTS } from "../gallery/experiments";
-import { experiment, open } from "../state/lab";
+import { openExperiment, openOwn, ownScenario } from "../link/keeping";
+import { experiment } from "../state/lab";
 import { Controls } from "./Controls";
+
+const OWN = "own";
 
 export function Gallery() {
   const chosen = experiment.value;
@@ -14,13 +17,15 @@ export function Gallery() {
         id="experiment"
         class="wide"
         data-id={chosen?.id}
-        value={chosen?.id ?? ""}
+        value={chosen?.id ?? OWN}
         onChange={(event) => {
-          const next = EXPERIMENTS.find(({ id }) => id === event.currentTarget.value);
-          if (next) open(next);
+          const id = event.currentTarget.value;
+          const next = EXPERIMENTS.find((one) => one.id === id);
+          if (next) openExperiment(next);
+          else if (id === OWN) openOwn();
         }}
       >
-        {!chosen && <option value="">Your own scenario</option>}
+        {(!chosen || ownScenario.value) && <option value={OWN}>Your own scenario</option>}
         {EXPERIMENTS.map(({ id, title }) => (
           <option key={id} value={id}>
             {title}
