@@ -62,7 +62,7 @@ describe.skipIf(missing() !== undefined)("the page", () => {
     const first = await open(browser, served.address);
     await digest(first.page);
     await slide(first.page, K, "40");
-    await first.page.click("text=Compare");
+    await first.page.getByLabel("Compare", { exact: true }).click();
     await editScenario(first.page, "# typed, with µ and “quotes”\n");
     const digests = [await digest(first.page, 0), await digest(first.page, 1)];
     const link = await settledLink(first.page);
@@ -173,7 +173,7 @@ describe.skipIf(missing() !== undefined)("the page", () => {
       await page.click(`#tab-${tab}`);
       expect(await faults(page)).toEqual([]);
     }
-    await page.click("text=Compare");
+    await page.getByLabel("Compare", { exact: true }).click();
     await page.click("text=In words");
     expect(await faults(page)).toEqual([]);
   });

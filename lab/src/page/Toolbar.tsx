@@ -86,7 +86,7 @@ function ZoomButtons() {
       <button
         type="button"
         class="small"
-        aria-label="Show the whole run"
+        aria-label="All of the run"
         disabled={!zoom.value}
         onClick={() => (zoom.value = undefined)}
       >
