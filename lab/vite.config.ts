@@ -18,5 +18,5 @@ export default defineConfig({
       output: { format: "iife", entryFileNames: "lab.js", assetFileNames: "lab[extname]" },
     },
   },
-  test: { include: ["src/**/*.test.ts"] },
+  test: { include: ["src/**/*.test.ts"], reporters: ["default", "./e2e/counts-reporter.ts"] },
 });
