@@ -16,6 +16,7 @@ mod dcqcn;
 mod dctcp;
 mod dcudp;
 mod dt_cwa;
+pub mod foreign;
 mod frame_limiter;
 mod hpcc;
 mod hystart;

@@ -6,6 +6,7 @@
 //! Leaves out: clocks, threads and files, which a page does not have; estimates; captures.
 
 mod check;
+mod controllers;
 mod outcome;
 mod picture;
 mod run;

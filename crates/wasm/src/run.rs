@@ -6,6 +6,7 @@ use incastle_units::{Span, Time};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
 
 use crate::check::{messages, parse};
+use crate::controllers::{Faults, controllers};
 use crate::outcome::Outcome;
 use crate::picture::picture;
 use crate::samples::{Read, Samples};
@@ -28,6 +29,7 @@ pub struct Run {
     scenario: Scenario,
     inner: Simulated,
     read: Read,
+    faults: Faults,
 }
 
 #[wasm_bindgen]
@@ -37,11 +39,15 @@ impl Run {
     pub fn new(text: &str, overrides: &str) -> Result<Run, JsError> {
         let (scenario, _) =
             parse(text, overrides).map_err(|errors| JsError::new(&messages(errors)))?;
+        let faults = Faults::default();
+        let named = controllers(&scenario.custom_controllers(), &faults);
+        let scenario = scenario.with_controllers(&named);
         let inner = Simulated::start(&scenario, affords)?;
         Ok(Self {
             scenario,
             inner,
             read: Read::default(),
+            faults,
         })
     }
 
@@ -51,9 +57,13 @@ impl Run {
     }
 
     /// Simulates at most `events` events, and none after `until_s`. Returns the instant reached, in seconds.
+    /// Fails where a controller in JavaScript does.
     pub fn advance(&mut self, until_s: f64, events: u32) -> Result<f64, JsError> {
         let until = Time::ZERO + Span::from_secs_lossy(until_s);
         self.inner.advance(until, u64::from(events), affords)?;
+        if let Some(fault) = self.faults.first() {
+            return Err(JsError::new(&fault));
+        }
         Ok(self.inner.now().as_secs_lossy())
     }
 

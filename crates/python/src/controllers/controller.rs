@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use incastle_congestion::foreign::{self, Outputs};
 use incastle_congestion::{
     AckSample, CongestionEvent as Event, Context, ControlState, Controller, Reaction, Window,
 };
@@ -18,10 +19,6 @@ use super::context::{Ack, CongestionEvent, ControllerContext};
 use super::fault::{Call, Faults, Wrong};
 use super::maker::ControllerMaker;
 
-/// Beyond these, a number is no limit any more: all bytes, rates and times of 64 bits.
-const UNLIMITED: f64 = u64::MAX as f64;
-const PS_PER_S: f64 = 1e12;
-
 /// The methods of a controller, each bound to it. The first three every class has.
 struct Methods {
     on_ack: Py<PyAny>,
@@ -33,14 +30,6 @@ struct Methods {
     next_timer: Option<Py<PyAny>>,
     /// The controller object, for probes.
     itself: Py<PyAny>,
-}
-
-/// The values that the transport reads back.
-#[derive(Clone, Copy)]
-struct Outputs {
-    window: Window,
-    pacing: Option<Rate>,
-    timer: Option<Time>,
 }
 
 /// A controller in Python.
@@ -211,8 +200,7 @@ impl Controller for PyController {
             Python::attach(|py| {
                 let itself = methods.itself.bind(py);
                 let ssthresh = number_at(itself, intern!(py, "ssthresh_bytes"));
-                let counted = ssthresh.filter(|bytes| (0.0..UNLIMITED).contains(bytes));
-                state.ssthresh = counted.map(|bytes| Bytes::new(bytes as u64));
+                state.ssthresh = ssthresh.and_then(foreign::bytes);
                 state.alpha = number_at(itself, intern!(py, "alpha"));
             });
         }
@@ -251,7 +239,12 @@ impl Methods {
     fn outputs(&self, py: Python<'_>, earliest: Time) -> Called<Outputs> {
         let window = invoke(py, "window", Some(&self.window), ())?;
         Ok(Outputs {
-            window: given("window", &window, "bytes, 0 or more, or None", to_window)?,
+            window: given(
+                "window",
+                &window,
+                "bytes, 0 or more, or None",
+                foreign::window,
+            )?,
             pacing: match &self.pacing {
                 None => None,
                 some => {
@@ -260,7 +253,7 @@ impl Methods {
                         "pacing",
                         &rate,
                         "bits per second, 1 or more, or None",
-                        to_rate,
+                        foreign::rate,
                     )?
                 }
             },
@@ -269,21 +262,12 @@ impl Methods {
                 some => {
                     let at = invoke(py, "next_timer", some.as_ref(), ())?;
                     let expected = "the second of an instant that lies ahead, or None";
-                    given("next_timer", &at, expected, |at| to_instant(at, earliest))?
+                    given("next_timer", &at, expected, |at| {
+                        foreign::instant(at, earliest)
+                    })?
                 }
             },
         })
-    }
-}
-
-impl Outputs {
-    fn is_slower_than(&self, before: &Self) -> bool {
-        let bytes = |window| match window {
-            Window::Limited(bytes) => bytes.count(),
-            Window::Unlimited => u64::MAX,
-        };
-        let bits = |rate: Option<Rate>| rate.map_or(u64::MAX, Rate::bits_per_second);
-        bytes(self.window) < bytes(before.window) || bits(self.pacing) < bits(before.pacing)
     }
 }
 
@@ -360,46 +344,4 @@ fn reaction_of(value: &Bound<'_, PyAny>) -> Called<Option<bool>> {
 fn shown(value: &Bound<'_, PyAny>) -> String {
     let text = value.repr();
     text.map_or_else(|_| "?".to_owned(), |text| text.to_string())
-}
-
-fn to_window(bytes: Option<f64>) -> Option<Window> {
-    match bytes {
-        None => Some(Window::Unlimited),
-        Some(bytes) if bytes >= UNLIMITED => Some(Window::Unlimited),
-        // Not a number is not in the range either.
-        Some(bytes) => (0.0..UNLIMITED)
-            .contains(&bytes)
-            .then(|| Window::Limited(Bytes::new(bytes as u64))),
-    }
-}
-
-/// Outer none: it is no rate.
-#[allow(
-    clippy::option_option,
-    reason = "no rate and a wrong one are different things"
-)]
-fn to_rate(bits: Option<f64>) -> Option<Option<Rate>> {
-    match bits {
-        None => Some(None),
-        Some(bits) => (1.0..UNLIMITED)
-            .contains(&bits)
-            .then(|| Some(Rate::from_bits_per_second(bits as u64))),
-    }
-}
-
-/// Outer none: it is no instant, or one that is over.
-#[allow(
-    clippy::option_option,
-    reason = "no timer and a wrong one are different things"
-)]
-fn to_instant(seconds: Option<f64>, earliest: Time) -> Option<Option<Time>> {
-    let Some(seconds) = seconds else {
-        return Some(None);
-    };
-    let ps = seconds * PS_PER_S;
-    if ps >= UNLIMITED {
-        return Some(None);
-    }
-    let at = Time::from_ps(ps as u64);
-    (ps >= 0.0 && at >= earliest).then_some(Some(at))
 }
