@@ -1,7 +1,7 @@
 # ruff: noqa: INP001
 """Builds and checks the lab: the engine for the browser, and the page.
 
-    scripts/lab.py             the engine, then the page, into python/incastle/lab/page
+    scripts/lab.py             the engine, then the page, into python/incastle/browser/page
     scripts/lab.py engine      only the engine, with its JavaScript, into lab/src/engine
     scripts/lab.py lint        types, rules and format of the page's sources
     scripts/lab.py test        tests of its functions
@@ -25,7 +25,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 LAB = ROOT / "lab"
 ENGINE = LAB / "src" / "engine"
-PAGE = ROOT / "python" / "incastle" / "lab" / "page"
+PAGE = ROOT / "python" / "incastle" / "browser" / "page"
 TARGET = "wasm32-unknown-unknown"
 PROFILE = "browser"
 SKIPPED = 77

@@ -1,6 +1,8 @@
 // A controller in JavaScript does what the same one does in Python: the digests are equal. Faults end a run in words.
 import { execFileSync } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it } from "vitest";
 import { bridge } from "../src/control/bridge.ts";
@@ -66,10 +68,12 @@ describe.skipIf(!existsSync(ENGINE))("controllers in JavaScript", () => {
 
   it.skipIf(COMMAND.length === 0)("have the digest of the same in Python", () => {
     const [program = "", ...first] = COMMAND;
-    const args = [...first, "run", PYTHON, "--json"];
+    const out = mkdtempSync(join(tmpdir(), "incastle-controller-"));
+    const args = [...first, "run", PYTHON, "--json", "--out", join(out, "result")];
     const summary = JSON.parse(execFileSync(program, args, { encoding: "utf8", stdio: "pipe" })) as {
       digest: string;
     };
+    rmSync(out, { recursive: true });
     expect(run("Delay", Delay)).toBe(summary.digest);
   });
 

@@ -9,8 +9,9 @@
 measured as polars frames. `sweep` runs every combination of the values of some keys, `find` and
 `optimize` search among them, `diff` compares two results or two reports, `explain` shows why a flow
 took its time, `plot` draws the standard figures. `estimate` gives completion times where a network
-is too large to simulate. `Controller` is what congestion controls of your own derive from. Units
-are in the names: `_s` seconds, `_bytes` bytes, `_bit_s` bits per second.
+is too large to simulate. `lab` shows a scenario in motion, in a notebook. `Controller` is what
+congestion controls of your own derive from. Units are in the names: `_s` seconds, `_bytes` bytes,
+`_bit_s` bits per second.
 """
 
 from importlib import import_module
@@ -18,6 +19,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from incastle._engine import Ack, CongestionEvent, Connection, ControllerContext, __version__
+    from incastle.browser.notebook import lab
     from incastle.controllers.base import Controller, Hop
     from incastle.difference.api import diff
     from incastle.errors import (
@@ -80,6 +82,7 @@ __all__ = [
     "estimate",
     "explain",
     "find",
+    "lab",
     "load",
     "optimize",
     "plot",
@@ -94,6 +97,7 @@ _HOMES = {
     "difference.api": ("diff",),
     "estimates.api": ("EstimateStopped", "estimate"),
     "explanation.api": ("Explanation", "explain"),
+    "browser.notebook": ("lab",),
     "results": ("Result",),
     "runner": ("Progress", "run", "run_many"),
     "scenario": ("Scenario", "load"),

@@ -1,11 +1,14 @@
-"""The lab's command: its server, its links, its messages."""
+"""The lab's command: its server, its links, its messages; the lab in a notebook."""
 
 from __future__ import annotations
 
+import hashlib
+import html
 import json
+import re
 import threading
 import zlib
-from base64 import urlsafe_b64decode
+from base64 import b64encode, urlsafe_b64decode
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPResponse
 from pathlib import Path
@@ -13,13 +16,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+import incastle as ic
+from incastle.browser import link, server
 from incastle.errors import IncastleError
-from incastle.lab import link, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+FILES = {
+    "index.html": (
+        "<meta content=\"script-src 'self' blob:; style-src 'self'\" /><title>the lab</title>"
+        '<script defer src="./lab.js"></script><link rel="stylesheet" href="./lab.css">'
+        "<body></body>"
+    ),
+    "lab.js": "'</script>'",
+    "lab.css": "body { margin: 0 }",
+}
+"""What the built page has, as far as the package reads it."""
 
 
 def opened(fragment: str) -> dict[str, Any]:
@@ -45,8 +61,8 @@ def test_a_link_has_the_whole_scenario() -> None:
 @pytest.fixture
 def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a folder that stands for the built page."""
-    (tmp_path / "index.html").write_text("<title>the lab</title>", encoding="utf-8")
-    (tmp_path / "lab.js").write_text("'use strict'", encoding="utf-8")
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
     monkeypatch.setattr(server, "PAGE", tmp_path)
     return tmp_path
 
@@ -73,7 +89,7 @@ def answer(port: int, path: str) -> HTTPResponse:
 
 def test_the_page_is_served(port: int) -> None:
     index = answer(port, "/")
-    assert index.read() == b"<title>the lab</title>"
+    assert index.read().decode() == FILES["index.html"]
     assert index.headers["Cross-Origin-Resource-Policy"] == "same-origin"
     assert answer(port, "/lab.js").headers.get_content_type() == "text/javascript"
 
@@ -94,3 +110,38 @@ def test_without_the_page_the_message_says_how_to_build_it(
     monkeypatch.setattr(server, "PAGE", tmp_path / "nothing")
     with pytest.raises(IncastleError, match="make lab"):
         server.server()
+
+
+def test_a_notebook_shows_the_page_as_one_document(page: Path) -> None:
+    del page
+    scenario = ic.load(EXAMPLES / "incast.toml", {"network.senders": 3})
+    shown = ic.lab(scenario)
+    frame = shown._repr_html_()
+    assert 'sandbox="allow-scripts allow-downloads"' in frame
+    found = re.search('srcdoc="([^"]*)"', frame)
+    assert found
+    document = html.unescape(found[1])
+    link_in_head = re.search('<meta name="incastle-link" content="([^"]*)"', document)
+    assert link_in_head
+    assert opened(link_in_head[1])["text"] == scenario.resolved
+    # The policy allows this script and this style, and no other.
+    script = re.search("<script>(.*?)</script>", document, re.DOTALL)
+    style = re.search("<style>(.*?)</style>", document, re.DOTALL)
+    assert script
+    assert style
+    assert script[1] == "'<\\/script>'"
+    policy = f"script-src {sha256(script[1])} blob:; style-src {sha256(style[1])}"
+    assert f'<meta content="{policy}" />' in document
+    assert "src=" not in document.partition("<body>")[2]
+
+
+def sha256(text: str) -> str:
+    """Hash as a content security policy does."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
+
+
+def test_files_open_in_a_notebook_too(page: Path) -> None:
+    del page
+    assert (
+        repr(ic.lab(EXAMPLES / "incast.toml")) == "<the lab with 'incast-20': a notebook shows it>"
+    )

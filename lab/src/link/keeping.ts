@@ -27,7 +27,7 @@ const SETTLE_MS = 300;
 
 /** The state at the start: that of the link, else that of the last visit, else the first experiment. */
 export function openPage(): void {
-  const link = opened(location.hash);
+  const link = opened(location.hash || embeddedLink());
   if (link.kind === "shared") {
     apply(link.shared);
     return;
@@ -36,6 +36,11 @@ export function openPage(): void {
   const last = opened(stored("state") ?? "");
   if (last.kind === "shared") apply(last.shared);
   else openFirst();
+}
+
+/** A document inside a notebook has no address; its link stands in its head. */
+function embeddedLink(): string {
+  return document.querySelector<HTMLMetaElement>("meta[name=incastle-link]")?.content ?? "";
 }
 
 /** A scenario that somebody typed is kept when an experiment replaces it. */

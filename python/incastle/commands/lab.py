@@ -36,7 +36,7 @@ def lab(
     Serves the page on 127.0.0.1 until Ctrl-C. Simulations run in the page: no other machine is
     reached. With a scenario, the page opens it and runs it.
     """
-    from incastle.lab import link, server  # noqa: PLC0415  slow to import
+    from incastle.browser import link, server  # noqa: PLC0415  slow to import
     from incastle.scenario import load  # noqa: PLC0415
 
     fragment = ""

@@ -33,10 +33,15 @@ class Handler(SimpleHTTPRequestHandler):
         """Keep silent."""
 
 
-def server(port: int = ANY_PORT) -> ThreadingHTTPServer:
-    """Return a server of the page that has its address, but does not answer yet."""
+def require_page() -> None:
+    """Raise where the page is missing."""
     if not (PAGE / "index.html").exists():
         raise IncastleError("the lab is not built here: `make lab` builds it, wheels have it")
+
+
+def server(port: int = ANY_PORT) -> ThreadingHTTPServer:
+    """Return a server of the page that has its address, but does not answer yet."""
+    require_page()
     handler = functools.partial(Handler, directory=str(PAGE))
     try:
         return ThreadingHTTPServer((HOST, port), handler)

@@ -1,0 +1,46 @@
+// `ic.lab(scenario)`: the page inside a sandboxed frame, as a notebook shows it.
+import { execFileSync } from "node:child_process";
+import { rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Browser } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { launch, missing } from "./page";
+
+const SCENARIO = fileURLToPath(new URL("../../examples/two-flows.toml", import.meta.url));
+/** The interpreter of "python -m incastle". */
+const [PYTHON = "", ...rest] = process.env.INCASTLE?.split(" ") ?? [];
+
+function python(code: string): string {
+  return execFileSync(PYTHON, ["-c", `import incastle as ic\n${code}`, SCENARIO], {
+    encoding: "utf8",
+    maxBuffer: 2 ** 24,
+  });
+}
+
+describe.skipIf(missing() !== undefined || rest[0] !== "-m")("in a notebook", () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await launch();
+  });
+  afterAll(async () => {
+    await browser.close();
+  });
+
+  it("runs the scenario, with the digest of ic.run", async () => {
+    const file = join(tmpdir(), `incastle-notebook-${process.pid}.html`);
+    writeFileSync(file, python("import sys; print(ic.lab(sys.argv[1])._repr_html_())"));
+    const page = await browser.newPage();
+    const said: string[] = [];
+    page.on("console", (message) => said.push(message.text()));
+    await page.goto(`file://${file}`);
+    const digest = page.frameLocator("iframe").locator(".status .digest").first();
+    await digest.waitFor({ timeout: 60_000 });
+    expect(await digest.textContent()).toBe(
+      python("import sys; print(ic.run(ic.load(sys.argv[1])).digest)").trim(),
+    );
+    expect(said).toEqual([]);
+    rmSync(file);
+  });
+});
