@@ -1,0 +1,67 @@
+// Opens the lab's page in Chromium, and prints what it measured as JSON: node page.mjs PAGE LINK RUNS
+//
+// Of the first run: the time from the start of loading to the first moving picture, frames per second while it runs,
+// and packet-hops per second of the worker. After 2 runs and after RUNS: the memory of the page's process.
+import { createRequire } from 'node:module';
+import { readFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+
+const require = createRequire(new URL('../../lab/package.json', import.meta.url));
+const { chromium } = require('playwright-core');
+const [folder, link, runs] = process.argv.slice(2);
+
+// What a visitor would see, without a debugger: times of frames, and of the cursor's first step.
+function watch() {
+  const seen = { moved_ms: null, frames: 0, running_ms: 0 };
+  let last = null;
+  const frame = (now) => {
+    const running = document.querySelector('.status')?.dataset.status === 'running';
+    if (running && last !== null) {
+      seen.frames += 1;
+      seen.running_ms += now - last;
+    }
+    last = running ? now : null;
+    const slider = document.querySelector('input[type=range]');
+    if (seen.moved_ms === null && Number(slider?.value) > 0) seen.moved_ms = now;
+    requestAnimationFrame(frame);
+  };
+  requestAnimationFrame(frame);
+  window.seen = seen;
+}
+
+async function finished(page) {
+  await page.waitForFunction(() => document.querySelector('.status')?.dataset.status === 'done', null, {
+    timeout: 600_000,
+  });
+  return page.locator('.status').first().textContent();
+}
+
+/** Bytes of a line such as `VmRSS:  1234 kB` of the process that runs the page. */
+async function resident(browser) {
+  const session = await browser.newBrowserCDPSession();
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  const sizes = processInfo
+    .filter(({ type }) => type === 'renderer')
+    .map(({ id }) => /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${id}/status`, 'utf8')))
+    .map((match) => Number(match?.[1] ?? 0) * 1024);
+  return Math.max(...sizes);
+}
+
+const browser = await chromium.launch({
+  executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium',
+  args: process.getuid?.() === 0 ? ['--no-sandbox'] : [],
+});
+const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
+await page.addInitScript(watch);
+await page.goto(`${pathToFileURL(`${folder}/index.html`)}${link}`);
+const line = await finished(page);
+const seen = await page.evaluate('window.seen');
+const memory = [];
+for (let run = 2; run <= Number(runs); run += 1) {
+  await page.getByRole('button', { name: 'Run again' }).click();
+  await page.waitForFunction(() => document.querySelector('.status')?.dataset.status !== 'done');
+  await finished(page);
+  if (run === 2 || run === Number(runs)) memory.push(await resident(browser));
+}
+console.log(JSON.stringify({ line, ...seen, memory }));
+await browser.close();
