@@ -50,7 +50,7 @@ def report(outside: list[dict[str, Any]], inside: list[dict[str, Any]], runs: in
     )
 
     def median(rows: list[dict[str, Any]], key: str) -> float:
-        return statistics.median(row[key] for row in rows)
+        return float(statistics.median(row[key] for row in rows))
 
     frames = statistics.median(1e3 * row["frames"] / row["running_ms"] for row in inside)
     few, many = (statistics.median(row["memory"][at] for row in inside) / 1e6 for at in (0, -1))
