@@ -92,6 +92,13 @@ function make(
   };
 }
 
+/** The sample next to an instant, or none if it is far away. */
+function sampleAt(plot: uPlot, time: number): number | null {
+  const index = plot.valToIdx(time);
+  const [from, to] = [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 0];
+  return Math.abs((plot.data[0][index] ?? Infinity) - time) <= (to - from) / 50 ? index : null;
+}
+
 /** The line of the instant shown, clicks that move it, and the zoom. */
 function followTime(plot: uPlot): () => void {
   const line = document.createElement("div");
@@ -110,7 +117,10 @@ function followTime(plot: uPlot): () => void {
     line.style.transform = `translateX(${x}px)`;
     line.hidden = x < 0 || x > plot.over.clientWidth;
     // Without a pointer the numbers below are those of the instant shown.
-    if ((plot.cursor.left ?? -1) < 0) plot.setLegend({ idx: plot.valToIdx(time_s.value) }, false);
+    if ((plot.cursor.left ?? -1) < 0) {
+      const sample = sampleAt(plot, time_s.value);
+      plot.setLegend({ idxs: plot.series.map(() => sample) }, false);
+    }
   });
   return () => {
     stopZoom();

@@ -24,7 +24,7 @@ export function Charts({ side }: { side: SideName }) {
   return (
     <div class="charts">
       <Chart
-        title="Queues"
+        title="Queues, packets"
         set={queues}
         words={words(queues)}
         until_s={until_s}

@@ -13,6 +13,10 @@ export const PLOT_HEIGHT = 138;
 // eslint-disable-next-line @typescript-eslint/no-unsafe-enum-assignment
 const LOGARITHMIC = 3 as uPlot.Scale.Distr;
 
+/** Room for the numbers of the axes. */
+const BOTTOM = 22;
+const LEFT = 74;
+
 const DASHES: readonly number[][] = [[], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3]];
 
 export function formatOf(unit: LineSet["unit"]): (value: number) => string {
@@ -43,7 +47,7 @@ export function options(set: LineSet, range: { current: Range }, width: number):
       },
       y: { range: () => [0, Math.max(range.current.top * 1.05, Number.MIN_VALUE)] },
     },
-    axes: [axis(formatTime, 22), axis(formatOf(set.unit), 74)],
+    axes: [axis(formatTime, BOTTOM), axis(formatOf(set.unit), LEFT)],
     series: [
       { label: distribution ? "within" : "at", value: (_, value) => text(formatTime, value) },
       ...lineOptions(set),
@@ -88,6 +92,7 @@ function axis(format: (value: number) => string, size: number): uPlot.Axis {
   const { faint, grid } = palette();
   return {
     size,
+    space: size === LEFT ? 28 : 60,
     stroke: faint,
     font: "11px system-ui, sans-serif",
     grid: { stroke: grid, width: 1 },

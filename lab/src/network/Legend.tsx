@@ -2,8 +2,8 @@
 import { palette } from "../page/theme";
 import { formatBytes } from "../page/units";
 
-export function Legend({ fullQueue }: { fullQueue: number }) {
-  const { use, queue, mark, drop } = palette();
+export function Legend({ fullQueue, pauses }: { fullQueue: number; pauses: boolean }) {
+  const { use, queue, mark, drop, pause } = palette();
   return (
     <ul class="legend">
       <li>
@@ -33,6 +33,14 @@ export function Legend({ fullQueue }: { fullQueue: number }) {
         </svg>
         drops
       </li>
+      {pauses && (
+        <li>
+          <svg width="12" height="12" aria-hidden="true">
+            <path d="M3 0 V12 M9 0 V12" stroke={pause} stroke-width="2.5" />
+          </svg>
+          paused by PFC
+        </li>
+      )}
       <li class="faint">Click a link to chart its port.</li>
     </ul>
   );

@@ -55,7 +55,7 @@ export function NetworkView({ side }: { side: SideName }) {
         <Tip side={side} pointed={pointed.value} width={size.value.width} />
       </div>
       <figcaption>
-        <Legend fullQueue={fullQueue.value} />
+        <Legend fullQueue={fullQueue.value} pauses={recordingOf(side)?.pauses !== undefined} />
         <NetworkWords side={side} />
       </figcaption>
     </figure>

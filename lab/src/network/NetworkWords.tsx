@@ -83,7 +83,7 @@ function Row({ side, recording, port, charted }: RowProps) {
           {name}
         </label>
       </th>
-      <td>{formatPercent(moment.use)}</td>
+      <td>{moment.paused ? "paused" : formatPercent(moment.use)}</td>
       <td>{formatCount(moment.queuePackets)}</td>
       <td>{formatCount(moment.marksSoFar)}</td>
       <td>{formatCount(moment.dropsSoFar)}</td>

@@ -34,6 +34,7 @@ function portLines(recording: Recording, port: number): string[] {
     `${formatRate(about.rate_bit_s)}, ${formatTime(about.delay_s)} one way`,
     `use ${formatPercent(moment.use)} (${formatRate(moment.rate_bit_s)})`,
     `queue ${counted(moment.queuePackets, "packet")}, ${formatBytes(moment.queueBytes)}`,
+    ...(moment.paused ? ["paused by PFC"] : []),
     `${counted(moment.marksSoFar, "mark")}, ${counted(moment.dropsSoFar, "drop")} so far`,
   ];
 }

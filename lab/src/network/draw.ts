@@ -28,7 +28,28 @@ export function drawNetwork(context: CanvasRenderingContext2D, scene: Scene): vo
   drawNodes(context, scene);
   scene.geometry.ports.forEach((shape, port) => {
     drawLosses(context, scene, shape, port);
+    if (scene.moments[port]?.paused) drawPause(context, scene, shape);
   });
+}
+
+/** Two bars across the link, as on a recorder. */
+function drawPause(context: CanvasRenderingContext2D, { palette }: Scene, shape: PortShape): void {
+  const half = Math.max(4, shape.width * 1.6);
+  const middle = { x: (shape.begin.x + shape.end.x) / 2, y: (shape.begin.y + shape.end.y) / 2 };
+  for (const [width, colour] of [
+    [5, palette.background],
+    [2.5, palette.pause],
+  ] as const) {
+    context.beginPath();
+    for (const step of [-3, 3]) {
+      const at = { x: middle.x + shape.along.x * step, y: middle.y + shape.along.y * step };
+      context.moveTo(at.x - shape.along.y * half, at.y + shape.along.x * half);
+      context.lineTo(at.x + shape.along.y * half, at.y - shape.along.x * half);
+    }
+    context.lineWidth = width;
+    context.strokeStyle = colour;
+    context.stroke();
+  }
 }
 
 /** Lines of one colour and width are one path: a large network has thousands. */

@@ -13,6 +13,8 @@ export interface PortMoment {
   /** Shortly before the instant. */
   marks: number;
   drops: number;
+  /** By PFC, where the run records it. */
+  paused: boolean;
   /** From the start of the run. */
   marksSoFar: number;
   dropsSoFar: number;
@@ -30,6 +32,7 @@ export function portMoment(recording: Recording, port: number, time_s: number): 
     queueBytes: recording.queues[port]?.at(time_s) ?? 0,
     marks: counts.marksUntil(port, to) - counts.marksUntil(port, from),
     drops: counts.dropsUntil(port, to) - counts.dropsUntil(port, from),
+    paused: recording.pauses?.within(port, counts.times[from] ?? 0, time_s) ?? false,
     marksSoFar: counts.marksUntil(port, to),
     dropsSoFar: counts.dropsUntil(port, to),
   };

@@ -17,6 +17,7 @@ export interface Palette {
   queue: string;
   mark: string;
   drop: string;
+  pause: string;
   series: readonly string[];
 }
 
@@ -35,6 +36,7 @@ export const PALETTES: Record<Theme, Palette> = {
     queue: "#e69f00",
     mark: "#8a2d78",
     drop: "#b3261e",
+    pause: "#006b4f",
     series: SERIES_LIGHT,
   },
   dark: {
@@ -48,6 +50,7 @@ export const PALETTES: Record<Theme, Palette> = {
     queue: "#f0a820",
     mark: "#e39bd4",
     drop: "#ff7a6e",
+    pause: "#2fc79a",
     series: SERIES_DARK,
   },
 };

@@ -1,6 +1,7 @@
 // One of the runs that the page shows: A, or B next to it. It holds what its worker has sent so far.
 import { signal } from "@preact/signals";
 import { Recording } from "../runs/recording";
+import { Pauses } from "../runs/pauses";
 import type { Diagnostic, Outcome, Override, RunReply } from "../worker/protocol";
 import { RunClient } from "../worker/run-client";
 
@@ -89,6 +90,8 @@ export class Side {
         this.show();
         break;
       case "done":
+        if (this.recording.value)
+          this.recording.value.pauses = Pauses.of(reply.outcome, this.recording.value.picture);
         this.revision.value += 1;
         this.status.value = reply;
         break;
