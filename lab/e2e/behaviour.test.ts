@@ -111,6 +111,13 @@ describe.skipIf(missing() !== undefined)("the page", () => {
     expect(await digest(page)).toMatch(/^[0-9a-f]{16}$/);
   });
 
+  it("says what it needs where there is no WebAssembly", async () => {
+    const { page } = await open(browser, "about:blank");
+    await page.addInitScript("delete globalThis.WebAssembly");
+    await page.goto(served.address);
+    expect(await page.locator("[role=alert]").textContent()).toContain("WebAssembly");
+  });
+
   it("shows a mistake at its line", async () => {
     const { page } = await open(browser, served.address);
     await digest(page);

@@ -11,10 +11,25 @@ import { App } from "./page/App";
 import { followKeys } from "./page/keyboard";
 import { followTheme } from "./page/theme";
 import { startClock } from "./state/clock";
+import { notice } from "./state/lab";
 import { followScenario } from "./state/runs";
+
+/** What nobody expected is said as well, and costs nothing that was typed. */
+function tellErrors(): void {
+  const tell = (what: unknown): void => {
+    notice.value = `The page met an error (${String(what)}). Reload it: scenario and settings are kept.`;
+  };
+  window.addEventListener("error", (event) => {
+    tell(event.message);
+  });
+  window.addEventListener("unhandledrejection", (event) => {
+    tell(event.reason);
+  });
+}
 
 const root = document.getElementById("lab");
 if (root) {
+  tellErrors();
   followTheme();
   openPage();
   scaleQueues();

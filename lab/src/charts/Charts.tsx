@@ -102,7 +102,7 @@ function Completions({ side }: { side: SideName }) {
       words={lines.value.map(completionWords).join(" ")}
       until_s={undefined}
       top={1}
-      empty={running ? "Here when the run is over." : "No transfer was complete."}
+      empty={running ? "Here when the run is over." : "No transfer was complete in this run."}
     />
   );
 }

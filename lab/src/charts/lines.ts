@@ -44,7 +44,7 @@ function flowLines(recording: Recording, all: ReadonlyMap<number, Series>, flows
 }
 
 /** Points of a line of rates: with more of them single packets would make it jagged. */
-const RATE_POINTS = 150;
+const RATE_POINTS = 100;
 
 /** Rates at which ports send. */
 export function rateLines(recording: Recording, ports: readonly number[]): LineSet {

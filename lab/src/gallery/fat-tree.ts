@@ -5,7 +5,7 @@ export const description: Description = {
   sentences: [
     "Each of 16 hosts sends to one other; from 10 ms to 20 ms, four hosts also send to host:15.",
     "There is room for all, but a hash chooses the path of each flow: several share a link while others stay idle.",
-    "Watch the upper layers: bright links next to dark ones, and the queue that grows at the hot spot.",
+    "Watch the upper layers: busy links next to idle ones, and the queue that grows at the hot spot.",
   ],
   questions: [
     "How much of the capacity do the flows get with one path for each flow, and how much with spraying?",

@@ -5,11 +5,11 @@
 export const SLICE_MS = 10;
 
 /** Instants of a run at which ports are counted, if the network is small. */
-const MOST_INSTANTS = 500;
-const FEWEST_INSTANTS = 50;
+const MOST_INSTANTS = 200;
+const FEWEST_INSTANTS = 25;
 
 /** Counts kept for all ports and instants together. */
-const MOST_COUNTS = 400_000;
+const MOST_COUNTS = 200_000;
 
 /** The engine counts whole picoseconds, so the instant that it reaches can lie that far before the one asked for. */
 const ROUNDING_S = 2e-12;
