@@ -3,6 +3,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import { effect } from "@preact/signals";
+import { followSize } from "../page/resize";
 import { theme } from "../page/theme";
 import { seek } from "../state/clock";
 import { time_s, zoom } from "../state/lab";
@@ -78,15 +79,14 @@ function make(
 ): () => void {
   const plot = new uPlot(options(set, range, box.clientWidth), aligned(set.lines), box);
   held.current = plot;
-  const observer = new ResizeObserver(() => {
+  const unobserve = followSize(box, () => {
     plot.setSize({ width: box.clientWidth, height: PLOT_HEIGHT });
   });
-  observer.observe(box);
   const over = range.current.until_s !== undefined;
   const unfollow = over ? followTime(plot) : () => undefined;
   return () => {
     unfollow();
-    observer.disconnect();
+    unobserve();
     plot.destroy();
     held.current = undefined;
   };
@@ -107,20 +107,25 @@ function followTime(plot: uPlot): () => void {
   plot.over.addEventListener("click", (event) => {
     if (plot.select.width < 3) seek(plot.posToVal(event.offsetX, "x"));
   });
+  const place = (): void => {
+    const time = time_s.peek();
+    const x = plot.valToPos(time, "x");
+    line.style.transform = `translateX(${x}px)`;
+    line.hidden = x < 0 || x > plot.over.clientWidth;
+    // Without a pointer the numbers below are those of the instant shown.
+    if ((plot.cursor.left ?? -1) >= 0) return;
+    const sample = sampleAt(plot, time);
+    plot.setLegend({ idxs: plot.series.map(() => sample) }, false);
+  };
+  // A chart takes its new scale when it is drawn, not before.
+  (plot.hooks.draw ??= []).push(place);
   const stopZoom = effect(() => {
     void zoom.value;
     plot.setData(plot.data);
   });
   const stopLine = effect(() => {
-    void zoom.value;
-    const x = plot.valToPos(time_s.value, "x");
-    line.style.transform = `translateX(${x}px)`;
-    line.hidden = x < 0 || x > plot.over.clientWidth;
-    // Without a pointer the numbers below are those of the instant shown.
-    if ((plot.cursor.left ?? -1) < 0) {
-      const sample = sampleAt(plot, time_s.value);
-      plot.setLegend({ idxs: plot.series.map(() => sample) }, false);
-    }
+    void time_s.value;
+    place();
   });
   return () => {
     stopZoom();

@@ -58,28 +58,22 @@ export function chartedFlowIndices(recording: Recording): number[] {
   return someOfEachGroup(recording.flowNames, (flow) => lifetime(recording, flow));
 }
 
-/** How long a flow has had a window or a rate. */
-function lifetime(recording: Recording, flow: number): number {
+/** How long a flow has had a window or a rate; undefined if it has none. */
+function lifetime(recording: Recording, flow: number): number | undefined {
   const series = recording.windows.get(flow) ?? recording.rates.get(flow);
-  return series ? (series.time[series.length - 1] ?? 0) - (series.time[0] ?? 0) : 0;
+  return series && (series.time[series.length - 1] ?? 0) - (series.time[0] ?? 0);
 }
 
 /** In turn the flow of each group that comes next by age, until there are enough lines: long flows show most. */
 export function someOfEachGroup(
   names: readonly string[],
-  age: (flow: number) => number,
+  age: (flow: number) => number | undefined,
   most = MOST_LINES,
 ): number[] {
   const groups = new Map<string, number[]>();
-  const inOrder = names.map((name, flow) => ({
-    flow,
-    group: groupOf(name),
-    index: indexOf(name),
-    age: age(flow),
-  }));
-  inOrder.sort((a, b) => b.age - a.age || a.index - b.index);
-  for (const { flow, group } of inOrder)
+  for (const { flow, group } of byAge(names, age)) {
     groups.set(group, [...(groups.get(group) ?? []), flow].slice(0, most));
+  }
   const chosen: number[] = [];
   for (let turn = 0; turn < most; turn += 1) {
     for (const flows of groups.values()) {
@@ -88,6 +82,18 @@ export function someOfEachGroup(
     }
   }
   return chosen.sort((a, b) => compare(names[a] ?? "", names[b] ?? ""));
+}
+
+/** The flows that have an age, the oldest first; of the same age in order of their index. */
+function byAge(
+  names: readonly string[],
+  age: (flow: number) => number | undefined,
+): { flow: number; group: string }[] {
+  const flows = names.flatMap((name, flow) => {
+    const lived = age(flow);
+    return lived === undefined ? [] : [{ flow, group: groupOf(name), index: indexOf(name), age: lived }];
+  });
+  return flows.sort((a, b) => b.age - a.age || a.index - b.index);
 }
 
 /** Of "bulk:12" the group is "bulk", and the index 12. */

@@ -2,6 +2,7 @@
 import { effect, signal, useComputed, useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { followSize } from "../page/resize";
 import { palette } from "../page/theme";
 import { recordingOf } from "../page/useSide";
 import { toggleCharted } from "../charts/charted";
@@ -27,7 +28,7 @@ export function NetworkView({ side }: { side: SideName }) {
   const pointed = useSignal<Pointed>(undefined);
   const size = useSignal({ width: 0, height: 0 });
   const drawing = useComputed(() => drawingOf(sides[side].recording.value, size.value));
-  useEffect(() => followSize(canvas.current, size), [size]);
+  useEffect(() => keepSharp(canvas.current, size), [size]);
   useEffect(
     () =>
       effect(() => {
@@ -86,18 +87,14 @@ function drawingOf(
 }
 
 /** Keeps the canvas as sharp as the screen, at any size. */
-function followSize(canvas: HTMLCanvasElement | null, size: Signal<{ width: number; height: number }>) {
+function keepSharp(canvas: HTMLCanvasElement | null, size: Signal<{ width: number; height: number }>) {
   if (!canvas) return;
-  const observer = new ResizeObserver(() => {
+  return followSize(canvas, () => {
     const { clientWidth: width, clientHeight: height } = canvas;
     canvas.width = Math.round(width * devicePixelRatio);
     canvas.height = Math.round(height * devicePixelRatio);
     size.value = { width, height };
   });
-  observer.observe(canvas);
-  return () => {
-    observer.disconnect();
-  };
 }
 
 /** One pixel of dashes for this part of the run, so that they move at any speed of playing. */
