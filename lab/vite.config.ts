@@ -13,6 +13,8 @@ export default defineConfig({
     target: "es2022",
     modulePreload: false,
     cssCodeSplit: false,
+    // The licences of the libraries go with them.
+    license: { fileName: "licenses.md" },
     chunkSizeWarningLimit: 5000,
     rolldownOptions: {
       output: { format: "iife", entryFileNames: "lab.js", assetFileNames: "lab[extname]" },

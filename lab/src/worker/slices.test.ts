@@ -5,7 +5,6 @@ import { SLICE_MS, Slices, instants } from "./slices";
 class Clockwork {
   wall_ms = 0;
   private event = 0;
-  private longest_ms = 0;
 
   constructor(
     private readonly events: number,
@@ -15,14 +14,12 @@ class Clockwork {
   ) {}
 
   advance(until_s: number, events: number): number {
-    const begin = this.wall_ms;
     let left = events;
     while (left > 0 && this.time() < Math.min(until_s, this.done_s)) {
       this.event += 1;
       left -= 1;
       this.wall_ms += 0.001;
     }
-    this.longest_ms = Math.max(this.longest_ms, this.wall_ms - begin);
     this.wall_ms += 0.001;
     if (left > 0 && until_s >= this.duration_s) this.over = true;
     return Math.min(this.time(), until_s);
@@ -31,7 +28,6 @@ class Clockwork {
   over = false;
   is_done = (): boolean => this.over;
   time = (): number => (this.event / this.events) * this.duration_s;
-  longest = (): number => this.longest_ms;
 }
 
 function through(
