@@ -1,9 +1,11 @@
 //! `[run] stop = "when-done"`: a run ends at the instant at which its finite work is done.
 
-use incastle_experiment::{Output, Overseer, simulate};
-use incastle_units::Time;
+use incastle_experiment::{Output, Overseer, Run, simulate};
+use incastle_units::{Span, Time};
 
-use crate::common::{STAR, assert_near, parse, real, result, run, scenario, text};
+use crate::common::{
+    STAR, Unattended, assert_near, comparable, parse, real, result, run, scenario, text,
+};
 
 const DONE: (&str, &str) = ("run.stop", "when-done");
 
@@ -32,6 +34,26 @@ fn a_run_ends_with_its_last_byte() {
     let whole = result(&format!("{STAR}{ONE}"), &[("run.duration", "1 s")]);
     assert_near(whole.totals.simulated_s, 1.0, 0.0);
     assert_near(last(&whole), last(&output), 0.0);
+}
+
+#[test]
+fn a_run_in_steps_ends_with_its_last_byte_too() {
+    let changes = [
+        DONE,
+        ("run.duration", "1 s"),
+        ("measure.warmup", "100 us"),
+        ("measure.until", "900 ms"),
+    ];
+    let scenario = scenario(&format!("{STAR}{ONE}"), &changes);
+    let mut run = Run::start(&scenario, |_| Ok(())).expect("starts");
+    for _ in 0..10_000 {
+        let next = run.now() + Span::from_us(10);
+        run.advance(next, 1_000, |_| Ok(())).expect("runs");
+    }
+    assert!(run.is_done(), "{}", run.now());
+    let in_steps = run.finish(&scenario, &Unattended);
+    let whole = simulate(&scenario, &Unattended).expect("runs");
+    assert!(comparable(in_steps) == comparable(whole));
 }
 
 #[test]
