@@ -18,6 +18,7 @@ import {
   time_s,
   zoom,
 } from "../state/lab";
+import { code, usesCode } from "../state/code";
 import { store, stored } from "../state/storage";
 import { linkOf, opened } from "./share";
 import type { Shared } from "./share";
@@ -111,14 +112,22 @@ export function snapshot(): Shared {
     time_s: playing.value ? 0 : time_s.value,
     playing: playing.value,
     speed: speed.value,
+    ...(needsCode() ? { code: code.value } : {}),
     ...(zoom.value ? { zoom: zoom.value } : {}),
     ...(chartedPorts.value ? { ports: chartedPorts.value } : {}),
     ...(chartedFlows.value ? { flows: chartedFlows.value } : {}),
   };
 }
 
+function needsCode(): boolean {
+  const own = comparing.value ? [settings.a.value, settings.b.value] : [settings.a.value];
+  return own.some((set) => usesCode(text.value, set));
+}
+
+/** Code from outside is shown; somebody has to allow it before it runs. */
 function apply(shared: Shared): void {
   batch(() => {
+    if (shared.code !== undefined) code.value = shared.code;
     experiment.value = EXPERIMENTS.find(({ id }) => id === shared.experiment);
     text.value = shared.text;
     settings.a.value = shared.a;

@@ -22,6 +22,8 @@ export interface Shared {
   zoom?: readonly [number, number];
   ports?: readonly string[];
   flows?: readonly string[];
+  /** The code of the controllers that the scenario names. */
+  code?: string;
 }
 
 export type Opened =
@@ -89,6 +91,7 @@ function isShared(value: unknown): value is Shared {
     Number.isFinite(value.time_s) &&
     Number.isFinite(value.speed) &&
     (value.experiment === undefined || typeof value.experiment === "string") &&
+    (value.code === undefined || typeof value.code === "string") &&
     (value.zoom === undefined || isZoom(value.zoom)) &&
     (value.ports === undefined || isNames(value.ports)) &&
     (value.flows === undefined || isNames(value.flows))

@@ -20,7 +20,7 @@ export function App() {
           </button>
         </p>
       )}
-      <div class={tab.value === "Scenario" ? "columns wide" : "columns"}>
+      <div class={tab.value === "Scenario" || tab.value === "Control" ? "columns wide" : "columns"}>
         <SideColumn />
         <main>
           <Toolbar />

@@ -1,11 +1,12 @@
 // The left column: experiment, scenario, or share and save.
 import { signal } from "@preact/signals";
+import { CodePanel } from "../control/CodePanel";
 import { Editor } from "../editor/Editor";
 import { SavePanel } from "../save/SavePanel";
 import { checked } from "../state/runs";
 import { Gallery } from "./Gallery";
 
-const TABS = ["Experiment", "Scenario", "Share"] as const;
+const TABS = ["Experiment", "Scenario", "Control", "Share"] as const;
 
 export const tab = signal<(typeof TABS)[number]>("Experiment");
 
@@ -33,6 +34,7 @@ export function SideColumn() {
       <div id="panel" role="tabpanel" aria-labelledby={`tab-${tab.value}`} class="panel">
         {tab.value === "Experiment" && <Gallery />}
         {tab.value === "Scenario" && <Editor />}
+        {tab.value === "Control" && <CodePanel />}
         {tab.value === "Share" && <SavePanel />}
       </div>
     </aside>

@@ -3,6 +3,7 @@ import { effect, signal } from "@preact/signals";
 import { CheckClient } from "../worker/check-client";
 import type { EngineFacts } from "../worker/check-client";
 import type { Checked, Facts, Override } from "../worker/protocol";
+import { NOT_ALLOWED, code, isAllowed, usesCode } from "./code";
 import { comparing, notice, playing, reached_s, settings, sides, text, time_s } from "./lab";
 import type { Settings, SideName } from "./lab";
 import { overridesOf } from "./overrides";
@@ -31,12 +32,19 @@ export function followScenario(): void {
     },
   );
   effect(() => {
-    schedule("a", text.value, settings.a.value);
+    follow("a");
   });
   effect(() => {
-    if (comparing.value) schedule("b", text.value, settings.b.value);
+    if (comparing.value) follow("b");
     else sides.b.close();
   });
+}
+
+/** A run whose scenario names controllers of the page follows their code, too. */
+function follow(side: SideName): void {
+  const set = settings[side].value;
+  if (usesCode(text.value, set)) void [code.value, isAllowed.value];
+  schedule(side, text.value, set);
 }
 
 function schedule(side: SideName, scenario: string, set: Settings): void {
@@ -64,9 +72,14 @@ async function begin(name: SideName, scenario: string, set: Settings): Promise<v
       side.refuse(answer.diagnostics.filter((found) => found.severity === "error"));
       return;
     }
+    const needsCode = usesCode(scenario, set);
+    if (needsCode && !isAllowed.value) {
+      side.fail(NOT_ALLOWED);
+      return;
+    }
     const measured = await fitting(scenario, overrides, answer.facts);
     if (number !== newest[name]) return;
-    if (measured) launch(name, scenario, overrides, measured);
+    if (measured) launch(name, { scenario, overrides, measured, code: needsCode ? code.value : undefined });
     else side.fail(tooLarge(answer.facts));
   } catch (error) {
     side.fail(error instanceof Error ? error.message : String(error));
@@ -86,12 +99,19 @@ async function fitting(
   return undefined;
 }
 
-function launch(name: SideName, scenario: string, overrides: Override[], measured: Override[]): void {
+interface Launch {
+  scenario: string;
+  overrides: Override[];
+  measured: Override[];
+  code: string | undefined;
+}
+
+function launch(name: SideName, run: Launch): void {
   // A run that was watched to its end starts again from zero; an instant that somebody looks at stays, also that of a link.
   const seen = reached_s();
   if (seen > 0 && (playing.value || time_s.value >= seen)) {
     time_s.value = 0;
     playing.value = true;
   }
-  sides[name].start(scenario, overrides, measured);
+  sides[name].start(run.scenario, run.overrides, run.measured, run.code);
 }

@@ -34,10 +34,10 @@ export class Side {
     },
   );
 
-  start(text: string, overrides: Override[], measured: Override[]): void {
+  start(text: string, overrides: Override[], measured: Override[], code?: string): void {
     this.overrides = overrides;
     this.status.value = { kind: "running" };
-    this.client.start(text, [...overrides, ...measured]);
+    this.client.start(text, [...overrides, ...measured], code);
   }
 
   /** Scenario or settings have changed: the run is not theirs any more. Its picture stays until there is a new one. */

@@ -89,7 +89,7 @@ export interface Outcome {
 /** Messages to the run worker. `run` counts the runs of the page, so that late answers are recognised. */
 export type RunRequest =
   | { kind: "load"; module: WebAssembly.Module }
-  | { kind: "start"; run: number; text: string; overrides: Override[] }
+  | { kind: "start"; run: number; text: string; overrides: Override[]; code?: string | undefined }
   | { kind: "stop"; run: number };
 
 export type RunReply =

@@ -17,12 +17,13 @@ export class RunClient {
     private readonly ended: () => void,
   ) {}
 
-  start(text: string, overrides: Override[]): void {
+  /** `code` has the controllers that the scenario names. */
+  start(text: string, overrides: Override[], code?: string): void {
     clearTimeout(this.watchdog);
     const worker = this.ready();
     if (this.run > 0) this.send(worker, { kind: "stop", run: this.run });
     this.run += 1;
-    this.send(worker, { kind: "start", run: this.run, text, overrides });
+    this.send(worker, { kind: "start", run: this.run, text, overrides, code });
   }
 
   /** Asks the worker to stop. Its answer is the run's outcome, interrupted. */

@@ -1,11 +1,14 @@
 // The worker that simulates. It advances the run for about 10 ms at a time and reads its messages between the slices.
 import init, { Run } from "../engine/incastle_wasm.js";
+import { loadControllers } from "../control/load";
 import type { Outcome as EngineOutcome, Samples } from "../engine/incastle_wasm.js";
 import type { Batch, Diagnostic, Outcome, Picture, RunReply, RunRequest } from "./protocol";
 import { Slices, instants } from "./slices";
 
 /** Batches are posted at most this often: a frame of the page. */
 const POST_MS = 16;
+
+type Start = Extract<RunRequest, { kind: "start" }>;
 
 /** The newest run, and whether it has been asked to stop. */
 let current = 0;
@@ -31,8 +34,11 @@ function messagesFirst(): Promise<void> {
   });
 }
 
+/** Kept from the start: code of controllers finds no way to the page. */
+const postMessage = self.postMessage.bind(self);
+
 function post(reply: RunReply, transfer: Transferable[] = []): void {
-  self.postMessage(reply, { transfer });
+  postMessage(reply, { transfer });
 }
 
 self.onmessage = (event: MessageEvent<RunRequest>) => {
@@ -47,15 +53,16 @@ self.onmessage = (event: MessageEvent<RunRequest>) => {
     case "start":
       current = request.run;
       stopped = false;
-      ready = ready.then(() => start(request.run, request.text, JSON.stringify(request.overrides)));
+      ready = ready.then(() => start(request));
       break;
   }
 };
 
-async function start(run: number, text: string, overrides: string): Promise<void> {
+async function start({ run, text, overrides, code }: Start): Promise<void> {
   try {
     if (current !== run) return;
-    const engine = create(run, text, overrides);
+    if (code !== undefined) loadControllers(code);
+    const engine = create(run, text, JSON.stringify(overrides));
     if (engine) await simulate(run, engine);
   } catch (error) {
     post({ kind: "failed", run, message: error instanceof Error ? error.message : String(error) });

@@ -1,1 +1,1 @@
-"""The lab: the page that runs the engine in a browser, and its local server."""
+"""The lab: the page that runs the engine in a browser, served, or inside a notebook."""
