@@ -5,6 +5,7 @@ import "./style/theme.css";
 import "./style/page.css";
 import "./style/panels.css";
 import "./style/plot.css";
+import "./style/lesson.css";
 import { followAddress, keepState, openPage } from "./link/keeping";
 import { scaleQueues } from "./network/NetworkView";
 import { App } from "./page/App";

@@ -1,5 +1,7 @@
 // The gallery: choose an experiment, read what it shows, and what to find out.
 import { EXPERIMENTS } from "../gallery/experiments";
+import { Lesson } from "../lesson/Lesson";
+import { onStep } from "../lesson/lesson";
 import { openExperiment, openOwn, ownScenario } from "../link/keeping";
 import { experiment } from "../state/lab";
 import { Controls } from "./Controls";
@@ -8,8 +10,11 @@ const OWN = "own";
 
 export function Gallery() {
   const chosen = experiment.value;
+  // A step of the lesson has words and a question of its own.
+  const described = onStep.value ? undefined : chosen;
   return (
     <section class="gallery" aria-label="Experiment">
+      <Lesson />
       <label for="experiment" class="visually-hidden">
         Experiment
       </label>
@@ -32,13 +37,13 @@ export function Gallery() {
           </option>
         ))}
       </select>
-      {chosen && <p>{chosen.sentences.join(" ")}</p>}
+      {described && <p>{described.sentences.join(" ")}</p>}
       <Controls />
-      {chosen && (
+      {described && (
         <>
           <h2>Find out</h2>
           <ol>
-            {chosen.questions.map((question) => (
+            {described.questions.map((question) => (
               <li key={question}>{question}</li>
             ))}
           </ol>

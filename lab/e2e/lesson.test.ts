@@ -1,0 +1,124 @@
+// The lesson in the page: each step opens its runs, and they show the numbers that its answer has.
+import { createRequire } from "node:module";
+import { readFileSync } from "node:fs";
+import type { Browser, Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { STEPS } from "../src/lesson/steps";
+import { digest, launch, missing, open, serve } from "./page";
+import type { Served } from "./page";
+
+/** What the page says in each step, and the words of it that the answer repeats. */
+const SHOWN: readonly (readonly [shown: string, answered: string])[][] = [
+  [
+    ["left->right: 19.5 on average", "19.5"],
+    ["left->right: 74.4 on average", "74.4"],
+  ],
+  [
+    ["left->right: 494 Mbit/s on average", "494 Mbit/s"],
+    ["left->right: 465 Mbit/s on average", "465 Mbit/s"],
+  ],
+  [
+    ["message (rounds): half within 355 µs", "355 µs"],
+    ["message (rounds): half within 240 µs", "240 µs"],
+  ],
+  [
+    ["switch->receiver: 218 Mbit/s on average", "218 Mbit/s"],
+    ["storage (rounds): half within 204 ms", "204 ms"],
+  ],
+  [
+    ["2,259 drops", "2,259 drops"],
+    ["201,034 packet-hops, 0 drops", "drops nothing"],
+  ],
+  [
+    ["victim: half within 15.8 µs, 99 % within 612 µs", "612 µs"],
+    ["victim: half within 10.2 µs, 99 % within 49 µs", "49 µs"],
+  ],
+  [
+    ["leaf:0->spine:1: 7.39 Gbit/s on average", "7.39 Gbit/s"],
+    ["leaf:0->spine:1: 50.3 Gbit/s on average", "50.3"],
+  ],
+];
+
+describe.skipIf(missing() !== undefined)("the lesson", () => {
+  let browser: Browser;
+  let served: Served;
+  beforeAll(async () => {
+    browser = await launch();
+    served = await serve();
+  });
+  afterAll(async () => {
+    await browser.close();
+    served.server.close();
+  });
+
+  it("shows in each step the numbers of its answer", async () => {
+    const { page, said } = await open(browser, served.address);
+    await digest(page);
+    await page.getByRole("button", { name: "Lesson in 20 minutes" }).click();
+    for (const [index, step] of STEPS.entries()) {
+      await page.getByText(`Step ${index + 1} of ${STEPS.length}`).waitFor();
+      await page.locator(`#experiment[data-id="${step.experiment}"]`).waitFor();
+      await bothDone(page, step.b ? 2 : 1);
+      for (const [shown, answered] of SHOWN[index] ?? []) {
+        await page.locator("main").getByText(shown).first().waitFor({ timeout: 10_000 });
+        expect(step.answer.join(" ")).toContain(answered);
+      }
+      const last = index === STEPS.length - 1;
+      await page.getByRole("button", { name: last ? "End" : "Next", exact: true }).click();
+    }
+    await page.getByRole("button", { name: "Lesson in 20 minutes" }).waitFor();
+    expect(said).toEqual([]);
+    await page.context().close();
+  });
+
+  it("works by keyboard, keeps its step over a reload, and restores it", async () => {
+    const { page } = await open(browser, served.address);
+    await digest(page);
+    await page.getByRole("button", { name: "Lesson in 20 minutes" }).press("Enter");
+    const next = page.getByRole("button", { name: "Next", exact: true });
+    await next.press("Enter");
+    await next.press("Enter");
+    await page.getByText("Step 3 of 7").waitFor();
+    expect(await next.evaluate((button) => button === document.activeElement)).toBe(true);
+    await bothDone(page, 2);
+    await page.getByLabel("Compare", { exact: true }).click();
+    await page.goto("about:blank");
+    await page.goto(served.address);
+    await page.getByText("Step 3 of 7").waitFor();
+    await bothDone(page, 1);
+    await page.getByRole("button", { name: "Restore" }).click();
+    await bothDone(page, 2);
+    await page.selectOption("#experiment", "qcn");
+    await page.getByText("Another experiment is open").waitFor();
+    await next.press("Enter");
+    await page.locator('#experiment[data-id="incast-collapse"]').waitFor();
+    await page.context().close();
+  });
+
+  it.each(["light", "dark"] as const)("has no serious fault that axe finds (%s)", async (colorScheme) => {
+    const { page } = await open(browser, served.address, { colorScheme });
+    await page.getByRole("button", { name: "Lesson in 20 minutes" }).click();
+    await page.getByText("Answer", { exact: true }).click();
+    await bothDone(page, 2);
+    await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
+    const found = await page.evaluate<{ violations: Fault[] }>("axe.run()");
+    const faults = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
+    expect(faults.map(({ id }) => id)).toEqual([]);
+    await page.context().close();
+  });
+});
+
+interface Fault {
+  id: string;
+  impact: string;
+}
+
+async function bothDone(page: Page, runs: number): Promise<void> {
+  await page.waitForFunction(
+    (count) =>
+      document.querySelectorAll(".status").length === count &&
+      document.querySelectorAll('.status[data-status="done"]').length === count,
+    runs,
+    { timeout: 60_000 },
+  );
+}
