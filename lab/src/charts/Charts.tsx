@@ -28,7 +28,7 @@ export function Charts({ side }: { side: SideName }) {
         set={queues}
         words={words(queues)}
         until_s={until_s}
-        top={topOf("queues")}
+        top={topOf("queues", queues.unit)}
         empty="No samples yet."
       />
       <Chart
@@ -36,7 +36,7 @@ export function Charts({ side }: { side: SideName }) {
         set={windows}
         words={words(windows)}
         until_s={until_s}
-        top={topOf("windows")}
+        top={topOf("windows", windows.unit)}
         empty="No flow here has a window or a rate of its congestion control."
       >
         <Flows side={side} />
@@ -46,7 +46,7 @@ export function Charts({ side }: { side: SideName }) {
         set={rates}
         words={words(rates)}
         until_s={until_s}
-        top={topOf("rates")}
+        top={topOf("rates", rates.unit)}
         empty="No samples yet."
       />
       <Completions side={side} />
@@ -76,9 +76,11 @@ function setsOf(side: SideName): Record<Kind, ReadonlySignal<LineSet>> {
   };
 }
 
-/** Two runs have one scale, so that their heights compare. */
-function topOf(kind: Kind): number {
-  return Math.max(1, ...shown().flatMap((side) => setOf(side, kind).lines.map(({ maximum }) => maximum)));
+/** Two runs have one scale, so that their heights compare; windows do not compare with rates. */
+function topOf(kind: Kind, unit: LineSet["unit"]): number {
+  const sets = shown().map((side) => setOf(side, kind));
+  const alike = sets.filter((set) => set.unit === unit);
+  return Math.max(1, ...alike.flatMap(({ lines }) => lines.map(({ maximum }) => maximum)));
 }
 
 function words({ lines, unit }: LineSet): string {

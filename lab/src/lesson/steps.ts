@@ -73,7 +73,7 @@ export const STEPS: readonly Step[] = [
     ],
     why: [
       "After a cut the window must still fill the path, so the queue needs a reserve for the cut.",
-      "The model of the authors gives K > C × RTT / 7 (Alizadeh et al. 2010, 3.4): here 5 packets.",
+      "The model of the authors gives K > C × RTT / 7 (Alizadeh et al. 2010, 3.4): here 4.1 packets.",
     ],
   },
   {
@@ -148,7 +148,7 @@ export const STEPS: readonly Step[] = [
     question: "No packet is lost. How much does the victim pay for that?",
     answer: [
       "Under DCQCN 99 % of its flows complete within 612 µs, under HPCC within 49 µs.",
-      "Without PFC the victim gains and the incast loses: 8,743 drops under DCQCN, and no complete round.",
+      "Without PFC DCQCN has 8,743 drops, and neither gains: no round of the incast completes, and fewer flows of the victim.",
     ],
     why: [
       "PFC pauses a priority of a link, not a flow, so it also stops those that did nothing (Zhu et al. 2015).",
@@ -167,7 +167,7 @@ export const STEPS: readonly Step[] = [
     ],
     question: "Only host:15 has a fault. Who else suffers?",
     answer: [
-      "All: leaf:0->spine:1 carries 7.39 Gbit/s, with a healthy host 50.3. 850 of 1,086 other flows never complete, else 13.",
+      "All: leaf:0->spine:1 carries 7.39 Gbit/s, with a healthy host 50.3. Of 1,086 other flows 850 do not complete, else 13.",
       "leaf:1 pauses the spines, these pause leaf:0, and that pauses its hosts.",
     ],
     why: [
