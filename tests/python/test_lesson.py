@@ -136,6 +136,9 @@ def test_exercise_1_one_packet_of_k_below_the_link_is_idle_at_times() -> None:
 
     assert used(14) > 0.99
     assert max(used(k) for k in range(1, 14)) < 0.99
+    told(
+        1, f"{used(14):.1%} at 14, {used(13):.1%} at 13 and {used(12):.1%} at 12".replace("%", " %")
+    )
 
 
 def test_exercise_2_a_smaller_buffer_does_not_fill_the_link() -> None:
@@ -144,6 +147,8 @@ def test_exercise_2_a_smaller_buffer_does_not_fill_the_link() -> None:
         return use(run("tcp-dctcp", settings), "left->right")
 
     assert used(10) < 0.99 < used(20)
+    told(2, f"the use of the link is {100 * used(20):.1f} %")
+    told(2, f"With 10 packets it is {100 * used(10):.1f} %")
     answer = of_row(ANSWERS[1])
     port = answer.links.row(by_predicate=pl.col("port") == "left->right", named=True)
     told(2, f"{answer.totals['drops']} drops and a mean queue of {port['mean_queue_packets']:.1f}")

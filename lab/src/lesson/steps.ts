@@ -167,7 +167,7 @@ export const STEPS: readonly Step[] = [
     ],
     question: "Only host:15 has a fault. Who else suffers?",
     answer: [
-      "All: leaf:0->spine:1 carries 7.39 Gbit/s, with a healthy host 50.3. Of 1,086 other flows 850 do not complete, else 13.",
+      "All: leaf:0->spine:1 carries 7.4 Gbit/s, with a healthy host 50. Of 1,086 other flows 850 do not complete, else 13.",
       "leaf:1 pauses the spines, these pause leaf:0, and that pauses its hosts.",
     ],
     why: [
