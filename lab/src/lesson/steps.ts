@@ -163,7 +163,7 @@ export const STEPS: readonly Step[] = [
     b: { "network.links.faulty.rate": "40000 Mbit/s" },
     look: [
       "In run A one host takes its data a hundred times too slowly. In run B it is healthy.",
-      "Watch from 2 ms on: which queues fill first, and which links go grey?",
+      "Watch from 2 ms on: which queues fill first, and where do the pauses (two green bars) appear?",
     ],
     question: "Only host:15 has a fault. Who else suffers?",
     answer: [
