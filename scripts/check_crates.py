@@ -58,7 +58,7 @@ BELOW: dict[str, set[str]] = {
         *("units", "congestion", "queueing", "transport", "engine", "recorder"),
         *("scenario", "workload", "experiment"),
     },
-    "wasm": {"units", "engine", "recorder", "scenario", "experiment"},
+    "wasm": {"units", "congestion", "engine", "recorder", "scenario", "experiment"},
     "xtask": {"units", "congestion", "scenario", "experiment"},
     "driver": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "recorder"),
