@@ -102,7 +102,7 @@ describe.skipIf(missing() !== undefined)("a control of one's own", () => {
     await page.getByRole("button", { name: "Use it in the run" }).click();
     await page.locator('.status[data-status="running"]').waitFor();
     await page.getByRole("button", { name: "Stop" }).click();
-    await page.locator('.status[data-status="stopped"]').waitFor({ timeout: 2_000 });
+    await page.locator('.status[data-status="stopped"]').waitFor();
     await page.context().close();
   });
 

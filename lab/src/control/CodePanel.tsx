@@ -12,9 +12,6 @@ import { comparing, settings, text } from "../state/lab";
 import type { SideName } from "../state/lab";
 import { TEMPLATES } from "./templates";
 
-/** A run starts when typing rests. */
-const SETTLE_MS = 600;
-
 export function CodePanel() {
   return (
     <section class="editor" aria-label="Control">
@@ -121,7 +118,6 @@ function Code() {
 
 function make(box: HTMLDivElement): EditorView {
   const root = box.shadowRoot ?? box.attachShadow({ mode: "open" });
-  let timer: ReturnType<typeof setTimeout> | undefined;
   const state = EditorState.create({
     doc: code.peek(),
     extensions: [
@@ -133,11 +129,8 @@ function make(box: HTMLDivElement): EditorView {
       EditorView.contentAttributes.of({ "aria-label": "Controllers, JavaScript", tabindex: "0" }),
       EditorView.updateListener.of((update) => {
         // What the page put there is no typing.
-        if (!update.docChanged || update.state.doc.toString() === code.peek()) return;
-        clearTimeout(timer);
-        timer = setTimeout(() => {
-          allow(update.state.doc.toString());
-        }, SETTLE_MS);
+        const now = update.state.doc.toString();
+        if (now !== code.peek()) allow(now);
       }),
       look,
     ],
