@@ -2,15 +2,16 @@
 import { computed, useComputed } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
 import type { Recording } from "../runs/recording";
-import { formatTime } from "../page/units";
+import { formatCount, formatTime } from "../page/units";
 import { recordingOf } from "../page/useSide";
 import { duration_s, shown, sides } from "../state/lab";
 import type { SideName } from "../state/lab";
 import { Chart } from "./Chart";
 import { chartedIndices } from "./charted";
 import { completionLines, percentile } from "./completions";
+import type { Completions } from "./completions";
 import { Flows } from "./Flows";
-import type { Line, LineSet } from "./lines";
+import type { LineSet } from "./lines";
 import { queueLines, rateLines, summary, windowLines } from "./lines";
 import { formatOf } from "./options";
 
@@ -49,7 +50,7 @@ export function Charts({ side }: { side: SideName }) {
         top={topOf("rates", rates.unit)}
         empty="No samples yet."
       />
-      <Completions side={side} />
+      <CompletionTimes side={side} />
     </div>
   );
 }
@@ -91,7 +92,7 @@ function words({ lines, unit }: LineSet): string {
   return `${first.name}: ${format(mean)} on average, at most ${format(maximum)}, at ${formatTime(at)}.`;
 }
 
-function Completions({ side }: { side: SideName }) {
+function CompletionTimes({ side }: { side: SideName }) {
   const lines = useComputed(() => {
     const status = sides[side].status.value;
     return status.kind === "done" ? completionLines(status.outcome) : [];
@@ -109,6 +110,9 @@ function Completions({ side }: { side: SideName }) {
   );
 }
 
-function completionWords(line: Line): string {
-  return `${line.name}: half within ${formatTime(percentile(line, 0.5))}, 99 % within ${formatTime(percentile(line, 0.99))}.`;
+/** Those that were incomplete at the end would have taken longest: they are counted. */
+function completionWords(line: Completions): string {
+  const { name, complete, all } = line;
+  const of = complete < all ? `${formatCount(complete)} of ${formatCount(all)} complete; of these, ` : "";
+  return `${name}: ${of}half within ${formatTime(percentile(line, 0.5))}, 99 % within ${formatTime(percentile(line, 0.99))}.`;
 }

@@ -27,7 +27,7 @@ describe("aligned lines", () => {
 
 describe("a distribution", () => {
   it("has the part of the transfers within each time", () => {
-    const { x, y } = distribution("all", [3, 1, 2, 4]);
+    const { x, y } = distribution("all", [3, 1, 2, 4], 4);
     expect([x, y]).toEqual([
       [1, 2, 3, 4],
       [0.25, 0.5, 0.75, 1],
@@ -37,11 +37,22 @@ describe("a distribution", () => {
     const all = distribution(
       "all",
       Array.from({ length: 100_000 }, (_, i) => i + 1),
+      100_000,
     );
     expect(all.x.length).toBe(500);
     expect(percentile(all, 1)).toBe(100_000);
     expect(percentile(all, 0.5)).toBe(50_000);
   });
+});
+
+it("a distribution ends at the part that was complete", () => {
+  const half = distribution("half", [2, 1], 4);
+  expect([half.x, half.y]).toEqual([
+    [1, 2],
+    [0.25, 0.5],
+  ]);
+  // Of those that were complete.
+  expect([percentile(half, 0.5), percentile(half, 0.99)]).toEqual([1, 2]);
 });
 
 it("a summary weighs values by the time they last", () => {
