@@ -1,4 +1,4 @@
-"""Measures the engine in the lab's page beside the same engine outside, in one run.
+"""Compares the engine in the lab's page with the same engine outside, in one run.
 
     .venv/bin/python bench/versus_browser/in_page.py [--repeats N] [--runs N] [--scenario NAME|FILE]
 

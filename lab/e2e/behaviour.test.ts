@@ -1,4 +1,4 @@
-// What the page does: links, mistakes, stop, reload, compare, save; and that everybody can use it.
+// The page in use: links, mistakes, stop, reload, compare, save, accessibility.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
@@ -43,7 +43,7 @@ describe.skipIf(missing() !== undefined)("the page", () => {
         () => false,
         () => true,
       );
-      // What the test runs is exempt from the policy; what it leaves for later is not.
+      // Code that the test evaluates is exempt from the policy; a timer that it sets is not.
       const evaluated = await new Promise((resolve) =>
         setTimeout(() => {
           try {

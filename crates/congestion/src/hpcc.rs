@@ -237,7 +237,7 @@ impl Hpcc {
     }
 
     /// Keeps the telemetry without a change of the rate: there is nothing yet to compare it with. The references
-    /// of a new path start at the rate of the path before it.
+    /// of a new path start at the rate of the last path.
     fn record(&mut self, hops: &[HopTelemetry]) {
         let reference = if self.last_update == 0 {
             self.reference

@@ -321,7 +321,7 @@ impl Rack {
         let is_reported = |first: &Record| first.fate == Fate::Sacked;
         if flight.first().is_some_and(is_reported) {
             // RFC 2018, section 5: the first segment leaves again although it was reported. Its receiver has discarded
-            // what it reported, so that all reports are void.
+            // the reported data, so that all reports are void.
             flight.forget_reports();
         }
         let head = flight.first().map(|first| first.order);
