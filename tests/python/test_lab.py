@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import html
-import json
 import re
 import threading
-import zlib
-from base64 import b64encode, urlsafe_b64decode
+from base64 import b64encode
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPResponse
+from http.server import ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,7 +20,9 @@ from incastle.browser import link, server
 from incastle.errors import IncastleError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
+
+    from conftest import Output
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -38,24 +39,50 @@ FILES = {
 """What the built page has, as far as the package reads it."""
 
 
-def opened(fragment: str) -> dict[str, Any]:
-    """Read a link as the page does."""
-    number, _, packed = fragment.removeprefix("#").partition(".")
-    assert number == "1"
-    whole = urlsafe_b64decode(packed + "=" * (-len(packed) % 4))
-    content = zlib.decompress(whole[4:], wbits=-15)
-    assert int.from_bytes(whole[:4], "big") == zlib.adler32(content)
-    shared: dict[str, Any] = json.loads(content)
-    return shared
-
-
 def test_a_link_has_the_whole_scenario() -> None:
     text = (EXAMPLES / "incast.toml").read_text(encoding="utf-8") + "# µs\n"
     fragment = link.fragment(text)
-    assert opened(fragment)["text"] == text
+    assert link.opened(fragment)["text"] == text
     assert set(fragment[3:]) <= set(
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
     )
+
+
+def test_a_link_is_read_with_and_without_an_address() -> None:
+    fragment = link.fragment("name = 1")
+    assert link.opened(f"http://127.0.0.1:8000/{fragment}") == link.opened(fragment)
+    assert link.fragment_of(f"https://example.org/lab/index.html{fragment}") == fragment
+    assert link.fragment_of("examples/incast.toml") is None
+    assert link.fragment_of("folder/#1.toml") is None
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda fragment: fragment[:60], "damaged"),
+        (lambda fragment: fragment.replace("#1.", "#1.A"), "damaged"),
+        (lambda fragment: fragment.replace("#1.", "#0."), "damaged"),
+        (lambda fragment: fragment.replace("#1.", "#2."), "newer version"),
+    ],
+)
+def test_a_wrong_link_is_reported(change: Callable[[str], str], message: str) -> None:
+    fragment = link.fragment((EXAMPLES / "incast.toml").read_text(encoding="utf-8"))
+    with pytest.raises(IncastleError, match=message):
+        link.opened(change(fragment))
+
+
+def test_the_command_opens_a_link(
+    page: Path, cli: Callable[..., Output], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del page
+    monkeypatch.setattr(ThreadingHTTPServer, "serve_forever", lambda _: None)
+    fragment = link.fragment((EXAMPLES / "incast.toml").read_text(encoding="utf-8"))
+    opened = cli("lab", "--no-browser", f"https://example.org/{fragment}")
+    assert opened.status == 0
+    assert re.fullmatch(rf"http://127\.0\.0\.1:\d+/{re.escape(fragment)}\n", opened.out)
+    damaged = cli("lab", "--no-browser", fragment[:-9])
+    assert damaged.status == IncastleError.exit_status
+    assert "damaged" in damaged.err
 
 
 @pytest.fixture
@@ -123,7 +150,7 @@ def test_a_notebook_shows_the_page_as_one_document(page: Path) -> None:
     document = html.unescape(found[1])
     link_in_head = re.search('<meta name="incastle-link" content="([^"]*)"', document)
     assert link_in_head
-    assert opened(link_in_head[1])["text"] == scenario.resolved
+    assert link.opened(link_in_head[1])["text"] == scenario.resolved
     # The policy allows this script and this style, and no other.
     script = re.search("<script>(.*?)</script>", document, re.DOTALL)
     style = re.search("<style>(.*?)</style>", document, re.DOTALL)

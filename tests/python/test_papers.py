@@ -85,9 +85,9 @@ def test_every_paper_plans_each_experiment_once_with_a_scenario_that_is_there(
 @pytest.mark.parametrize("length", LENGTHS)
 @every
 def test_every_paper_uses_each_experiment_in_a_figure(paper: Paper, length: Length) -> None:
-    everything = selected(paper, length, paper.figures)
+    everything = selected(paper.plan(length), paper.figures)
     assert everything == paper.plan(length)
-    assert all(selected(paper, length, [figure]) for figure in paper.figures)
+    assert all(selected(paper.plan(length), [figure]) for figure in paper.figures)
 
 
 @pytest.mark.parametrize("length", LENGTHS)
@@ -95,7 +95,7 @@ def test_every_paper_uses_each_experiment_in_a_figure(paper: Paper, length: Leng
 def test_every_paper_judges_a_figure_by_its_own_experiments(paper: Paper, length: Length) -> None:
     made = observations(paper, length, MADE_UP[paper.name])
     for figure in paper.figures:
-        names = {one.name for one in selected(paper, length, [figure])}
+        names = {one.name for one in selected(paper.plan(length), [figure])}
         alone = Observations(length, {name: made[name] for name in made.runs if name in names})
         for claim in figure.claims:
             for measure in (paper.measures[claim], *filter(None, [paper.bases.get(claim)])):

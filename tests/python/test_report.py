@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from incastle import runner
+from incastle.browser import link, server
 from incastle.build import engine_build
 from incastle.errors import IncastleError
 from incastle.papers import dctcp_ns2
 from incastle.plotting.style import FORMATS
-from incastle.reproduction import claims, figures, render_pool, report
+from incastle.reproduction import claims, figures, live, render_pool, report
 from incastle.reproduction import main as reproduce
 from incastle.reproduction.figures import Drawing
 from incastle.reproduction.papers import Length, discover
 from incastle.reproduction.run_cache import RunCache, observe
 from incastle.results import Result
+from incastle.scenario import Scenario
 from synthetic import observations, tables
 from synthetic_papers import dctcp_ns2_made_up
 from synthetic_qcn import made_up
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from conftest import Output
-    from incastle.scenario import Scenario
 
 PAPER = dctcp_ns2.PAPER
 NAME = PAPER.name
@@ -146,6 +147,70 @@ def test_the_report_has_every_figure_claim_and_run(
     assert len(rows) >= len(drawing_engine.ran)
     assert rows[0]["digest"] == "0123456789abcdef"
     assert rows[0]["command"].startswith("incastle run python/incastle/papers/dctcp_ns2/scenarios")
+
+
+def figures_of(page: Path) -> dict[str, str]:
+    """Split a page into its figures."""
+    parts = re.split(r'<section class="figure" id="(.*?)">', page.read_text(encoding="utf-8"))[1:]
+    return {
+        name: text.partition("</section>")[0]
+        for name, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+
+
+@pytest.mark.usefixtures("engine")
+def test_figures_open_their_runs_in_the_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "PAGE", tmp_path / "page")
+    server.PAGE.mkdir()
+    (server.PAGE / "index.html").write_text("<title>the lab</title>")
+    out = tmp_path / "report"
+    quick(out)
+    assert (out / "lab" / "index.html").read_bytes() == (server.PAGE / "index.html").read_bytes()
+    plan = {one.name: one for one in PAPER.plan(Length.QUICK)}
+    shown = figures_of(out / f"{NAME}.html")
+    assert len(shown) == len(PAPER.figures)
+    for figure, text in shown.items():
+        found = re.findall(r'<a href="lab/index\.html(#1\.[\w-]+)">(.*?)</a>', text)
+        assert 1 <= len(found) <= live.MOST_LINKS, figure
+        for fragment, name in found:
+            one = plan[html.unescape(name)]
+            settings = tuple({**one.overrides, "run.seed": "1"}.items())
+            ran = Scenario.from_file(PAPER.scenario(one), settings)
+            # As the page reads it: without the folder of the scenario.
+            assert Scenario.from_text(link.opened(fragment)["text"]) == ran
+            assert f"incastle lab '{fragment}'" not in text
+
+
+@pytest.mark.usefixtures("engine")
+def test_without_the_page_figures_have_the_command(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server, "PAGE", tmp_path / "nothing")
+    quick(tmp_path / "report")
+    assert not (tmp_path / "report" / "lab").exists()
+    for text in figures_of(tmp_path / "report" / f"{NAME}.html").values():
+        assert "lab/index.html" not in text
+        (first, *_) = re.findall(r"<code>incastle lab '(#1\.[\w-]+)'</code>", text)
+        assert Scenario.from_text(link.opened(first)["text"]).seed == 1
+
+
+@pytest.mark.usefixtures("engine")
+def test_figures_of_long_runs_do_not_open_in_the_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shortest = min(one.cost for one in PAPER.plan(Length.QUICK))
+    monkeypatch.setattr(live, "MOST_HOPS", shortest / 2)
+    quick(tmp_path / "report")
+    assert "in the lab" not in (tmp_path / "report" / f"{NAME}.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("count", "chosen"), [(0, ""), (1, "a"), (4, "abcd"), (5, "abce"), (26, "aiqz")]
+)
+def test_links_at_a_figure_are_spread_over_its_runs(count: int, chosen: str) -> None:
+    assert "".join(live.spread("abcdefghijklmnopqrstuvwxyz"[:count])) == chosen
 
 
 def test_the_conclusion_is_made_of_the_verdicts() -> None:

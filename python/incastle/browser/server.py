@@ -33,9 +33,14 @@ class Handler(SimpleHTTPRequestHandler):
         """Keep silent."""
 
 
+def is_built() -> bool:
+    """Return whether the page is here."""
+    return (PAGE / "index.html").exists()
+
+
 def require_page() -> None:
     """Raise where the page is missing."""
-    if not (PAGE / "index.html").exists():
+    if not is_built():
         raise IncastleError("the lab is not built here: `make lab` builds it, wheels have it")
 
 

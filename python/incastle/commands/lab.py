@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import webbrowser
 from contextlib import suppress
-from pathlib import Path  # noqa: TC003  typer looks at it
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,14 +14,19 @@ from incastle import terminal
 EXAMPLES = (
     "incastle lab",
     "incastle lab examples/incast.toml",
+    "incastle lab '#1.LETTERS'  # a link of the lab, or of a report's figure",
     "incastle lab --no-browser --port 8000",
 )
 
 
 def lab(
     scenario: Annotated[
-        Path | None,
-        typer.Argument(metavar="[SCENARIO]", help="A scenario to open there.", show_default=False),
+        str | None,
+        typer.Argument(
+            metavar="[SCENARIO|LINK]",
+            help="A scenario to open there, or a link of the lab (in quotes).",
+            show_default=False,
+        ),
     ] = None,
     port: Annotated[
         int,
@@ -34,15 +39,11 @@ def lab(
     """Experiment in the browser, with the same engine.
 
     Serves the page on 127.0.0.1 until Ctrl-C. Simulations run in the page: no other machine is
-    reached. With a scenario, the page opens it and runs it.
+    reached. With a scenario or a link, the page opens it and runs it.
     """
-    from incastle.browser import link, server  # noqa: PLC0415  slow to import
-    from incastle.scenario import load  # noqa: PLC0415
+    from incastle.browser import server  # noqa: PLC0415  slow to import
 
-    fragment = ""
-    if scenario is not None:
-        load(scenario)  # a mistake is reported here, where the file is at hand
-        fragment = link.fragment(scenario.read_text(encoding="utf-8"))
+    fragment = "" if scenario is None else _fragment(scenario)
     with server.server(port) as serving:
         address = server.address(serving) + fragment
         print(address, flush=True)
@@ -51,3 +52,16 @@ def lab(
         terminal.note("serving the lab on this machine alone; Ctrl-C ends it")
         with suppress(KeyboardInterrupt):  # the way to end it, and no failure
             serving.serve_forever()
+
+
+def _fragment(given: str) -> str:
+    """Return the fragment that opens a scenario's file or a link; mistakes are reported here."""
+    from incastle.browser import link  # noqa: PLC0415  slow to import
+    from incastle.scenario import load  # noqa: PLC0415
+
+    fragment = link.fragment_of(given)
+    if fragment is not None:
+        link.opened(fragment)
+        return fragment
+    load(given)
+    return link.fragment(Path(given).read_text(encoding="utf-8"))

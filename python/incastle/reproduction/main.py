@@ -70,7 +70,7 @@ class Part:
 
     def experiments(self, length: Length) -> list[Experiment]:
         """Give the experiments that the figures use."""
-        return selected(self.paper, length, self.figures)
+        return selected(self.paper.plan(length), self.figures)
 
 
 @dataclass(frozen=True)

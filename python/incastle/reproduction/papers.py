@@ -192,8 +192,8 @@ def discover() -> dict[str, Paper]:
     return dict(sorted(found.items()))
 
 
-def selected(paper: Paper, length: Length, figures: Iterable[FigureSpec]) -> list[Experiment]:
-    """Give the part of a paper's plan that these figures use."""
+def selected(plan: Iterable[Experiment], figures: Iterable[FigureSpec]) -> list[Experiment]:
+    """Give the part of a plan that these figures use."""
     parts = {part for figure in figures for part in figure.uses}
     groups = tuple(part for part in parts if part.endswith("/"))
-    return [run for run in paper.plan(length) if run.name in parts or run.name.startswith(groups)]
+    return [run for run in plan if run.name in parts or run.name.startswith(groups)]

@@ -3,8 +3,8 @@
 The first page has the conclusion and the claims of each paper. A paper's page carries its figures
 inside. Pages need neither network nor scripts, and follow the reader's light or dark mode. With
 them are, for each paper, every figure as SVG, PNG, PDF and CSV, and
-`runs.csv` with the digest of each run. Nothing in it depends on the day or the machine: the same
-engine and the same length give the same bytes.
+`runs.csv` with the digest of each run; and the lab, which figures open. Nothing in it depends on
+the day or the machine: the same engine and the same length give the same bytes.
 """
 
 from __future__ import annotations
@@ -25,7 +25,9 @@ from incastle.analysis.ends import shown as write_ends
 from incastle.errors import IncastleError
 from incastle.reproduction.claims import Verdict, number, unfinished_words
 from incastle.reproduction.figures import Drawing
-from incastle.reproduction.papers import Length
+from incastle.reproduction.live import FOLDER as LAB
+from incastle.reproduction.live import Live, copy_page, links
+from incastle.reproduction.papers import Length, selected
 from incastle.storage.files import put_in_place, recover, scratch_folder
 from incastle.storage.places import CLAIMS
 from incastle.templates import templates
@@ -77,6 +79,11 @@ class PaperReport:
         by_id = {judged.claim.id: judged for judged in self.judged}
         return [by_id[claim] for claim in figure.claims]
 
+    def live_runs(self, figure: FigureSpec) -> list[Live]:
+        """Give the runs of a figure that the lab can open."""
+        used = selected(self.experiments, [figure])
+        return links(used, self.observations)
+
     def scenarios(self) -> list[tuple[str, Experiment]]:
         """Give each scenario file with an experiment that runs it."""
         return sorted({one.scenario: one for one in self.experiments}.items())
@@ -84,10 +91,11 @@ class PaperReport:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure in the page: its image's address, and its table, if it has one."""
+    """A figure in the page: its image's address, its table, if it has one, its runs in the lab."""
 
     image: str
     grid: Grid | None
+    live: list[Live]
 
 
 def prepare_folder(folder: Path) -> Path:
@@ -140,25 +148,25 @@ def _write(
     render: Callable[[Sequence[Drawing]], list[str]],
 ) -> None:
     with scratch_folder(folder) as scratch:
-        drawings, grids = {}, {}
+        drawings, parts = {}, {}
         for content in contents:
             place = scratch / content.paper.name
             place.mkdir()
             for figure in content.figures:
-                data = figure.data(content.observations)
-                drawing = Drawing(place / figure.stem, data, figure.draw)
-                drawings[content.paper.name, figure.number] = drawing
-                if figure.grid is not None:
-                    grids[content.paper.name, figure.number] = figure.grid(data)
-        images = dict(zip(drawings, map(_image, render(list(drawings.values()))), strict=True))
-        shown = {name: Shown(image, grids.get(name)) for name, image in images.items()}
+                name, data = (content.paper.name, figure.number), figure.data(content.observations)
+                drawings[name] = Drawing(place / figure.stem, data, figure.draw)
+                grid = None if figure.grid is None else figure.grid(data)
+                parts[name] = (grid, content.live_runs(figure))
+        images = zip(drawings, map(_image, render(list(drawings.values()))), strict=True)
+        shown = {name: Shown(image, *parts[name]) for name, image in images}
+        has_lab = copy_page(scratch)
         for content in contents:
             _write_runs(scratch / content.paper.name / "runs.csv", content)
         entries = [judged.as_json() for content in contents for judged in content.judged]
         text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         (scratch / CLAIMS).write_text(text, encoding="utf-8")
-        for name, page in _pages(contents, length, shown).items():
-            (scratch / name).write_text(page, encoding="utf-8")
+        for file, page in _pages(contents, length, shown, has_lab=has_lab).items():
+            (scratch / file).write_text(page, encoding="utf-8")
         _exchange(scratch, folder)
 
 
@@ -200,7 +208,11 @@ def _command(paper: Paper, experiment: Experiment, seed: int | None = None) -> s
 
 
 def _pages(
-    contents: Sequence[PaperReport], length: Length, shown: Mapping[tuple[str, str], Shown]
+    contents: Sequence[PaperReport],
+    length: Length,
+    shown: Mapping[tuple[str, str], Shown],
+    *,
+    has_lab: bool,
 ) -> dict[str, str]:
     """Give the pages by their names: the first, and one for each paper."""
     environment = templates(Path(__file__).parent)
@@ -208,6 +220,7 @@ def _pages(
     common = {
         "length": length,
         "shown": shown,
+        "lab": f"{LAB}/{_PAGE}" if has_lab else None,
         "version": _engine.__version__,
         "basis": _BASIS,
         "verdicts": list(Verdict),
