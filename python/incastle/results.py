@@ -376,3 +376,9 @@ class Result:
         sizes = ", ".join(f"{name} {len(frame)}" for name, frame in self.tables.items())
         state = ", interrupted" if self.interrupted else ""
         return f"<Result {self.name!r}, seed {self.seed}, digest {self.digest}{state}; {sizes}>"
+
+    def _repr_html_(self) -> str:
+        """Show a figure, the totals and how to see it in motion, as the value of a cell."""
+        from incastle.display import html  # noqa: PLC0415  slow to import: only to show
+
+        return html.of_result(self)

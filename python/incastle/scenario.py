@@ -21,6 +21,7 @@ import tomli_w
 from incastle import _engine
 from incastle.controllers.sources import Bound, Origins, Watched, bind, makers
 from incastle.errors import Diagnostic, InternalError, ScenarioError, ScenarioNotFound
+from incastle.toml import one_line_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -226,6 +227,17 @@ class Scenario:
         """Name, seed and length."""
         return f"<Scenario {self.name!r}, seed {self.seed}, {self['run.duration']}>"
 
+    def _repr_html_(self) -> str:
+        """Show its facts and its text, as the value of a notebook's cell."""
+        from incastle.display import html  # noqa: PLC0415  slow to import: only to show
+
+        return html.of_scenario(
+            resolved=self.resolved,
+            text=self._text,
+            overrides=self._overrides,
+            warnings=self.warnings,
+        )
+
     def __reduce__(self) -> tuple[type[Scenario], Parts]:
         """Pickle as text and overrides, and classes as pickle does."""
         return (Scenario, (self._text, self._file, self._overrides, self._origins.bound))
@@ -423,23 +435,6 @@ def controller_files(scenario: Scenario) -> dict[str, str]:
 
 def _origins(scenario: Scenario) -> Origins:
     return scenario._origins  # noqa: SLF001  as for `checked_form`
-
-
-def one_line_toml(value: Value) -> str:
-    """Write a value as TOML writes it on the right of an equals sign, on one line."""
-    if isinstance(value, dict):
-        pairs = (
-            f"{one_line_toml(str(key))} = {one_line_toml(item)}" for key, item in value.items()
-        )
-        return "{ " + ", ".join(pairs) + " }"
-    if isinstance(value, list):
-        return "[" + ", ".join(one_line_toml(item) for item in value) + "]"
-    return tomli_w.dumps({"x": value}).removeprefix("x = ").rstrip("\n")
-
-
-def as_words(value: Value) -> str:
-    """Write a value for readers: a string as it is, all else as TOML has it."""
-    return value if isinstance(value, str) else one_line_toml(value)
 
 
 def _diagnostic(one: _engine.Diagnostic) -> Diagnostic:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import incastle as ic
 from conftest import SMALL
-from incastle.scenario import one_line_toml
+from incastle.toml import one_line_toml
 
 if TYPE_CHECKING:
     from pathlib import Path

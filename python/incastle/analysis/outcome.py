@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.measures import OF_QUEUE_PAIRS, measure
 from incastle.errors import InternalError
-from incastle.scenario import as_words
 from incastle.storage.parts import SUMMARY
+from incastle.toml import as_words
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

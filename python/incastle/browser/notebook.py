@@ -12,6 +12,7 @@ import html
 from typing import TYPE_CHECKING
 
 from incastle.browser import link, server
+from incastle.results import Result
 from incastle.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -41,14 +42,14 @@ class Lab:
         return f"<the lab with {self._name!r}: a notebook shows it>"
 
 
-def lab(scenario: Scenario | str | Path, height: int = HEIGHT) -> Lab:
-    """Open a scenario in the lab, inside a notebook.
+def lab(scenario: Scenario | Result | str | Path, height: int = HEIGHT) -> Lab:
+    """Open a scenario, or that of a result, in the lab, inside a notebook.
 
     The page runs the engine in the browser, with the digests of `run`; it needs neither a server
     nor the network. Outside notebooks, `incastle lab` opens it.
 
     Args:
-        scenario: a scenario or a file.
+        scenario: a scenario, a result or a file.
         height: of the frame, in pixels.
 
     Raises:
@@ -56,6 +57,8 @@ def lab(scenario: Scenario | str | Path, height: int = HEIGHT) -> Lab:
 
     """
     server.require_page()
+    if isinstance(scenario, Result):
+        scenario = Scenario.from_text(scenario.scenario)
     checked = scenario if isinstance(scenario, Scenario) else load(scenario)
     return Lab(checked, height)
 

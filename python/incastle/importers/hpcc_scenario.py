@@ -18,7 +18,7 @@ from incastle.importers.hpcc_config import KB, KIB, Dcqcn, Ecn, Hpcc, HpccConfig
 from incastle.importers.hpcc_keys import ECN_CONTROLS, Control
 from incastle.importers.lines import BrokenFile
 from incastle.importers.model import HOST, Node, names
-from incastle.scenario import one_line_toml
+from incastle.toml import one_line_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -14,7 +14,8 @@ from incastle.errors import IncastleError, ScenarioError
 from incastle.importers import hpcc_scenario, quantities
 from incastle.importers.dependences import begins
 from incastle.importers.model import HOST, Network, Node, Tie, Transfer, Transfers, names
-from incastle.scenario import Scenario, one_line_toml
+from incastle.scenario import Scenario
+from incastle.toml import one_line_toml
 from incastle.units import PS_PER_S
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.measures import Column, columns_of, find_column
 from incastle.errors import IncastleError, InternalError, RunError
-from incastle.scenario import as_words
 from incastle.sweeps.conditions import Condition, parse_condition
 from incastle.sweeps.plan import Cell, Checker, Plan, Run
 from incastle.sweeps.work import header_of
+from incastle.toml import as_words
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

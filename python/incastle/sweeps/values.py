@@ -14,7 +14,8 @@ from decimal import Decimal
 from typing import Any
 
 from incastle.errors import IncastleError
-from incastle.scenario import Value, as_words, one_line_toml, plain
+from incastle.scenario import Value, plain
+from incastle.toml import as_words, one_line_toml
 from incastle.units import as_numbers
 
 MAX_IN_A_RANGE = 1_000_000

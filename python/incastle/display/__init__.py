@@ -1,0 +1,1 @@
+"""Rich display: results and scenarios as values of a notebook's cells."""
