@@ -68,7 +68,7 @@ bench-ns3-rdma: setup ## an incast and a fabric compared with HPCC's ns-3 (SOURC
 bench-transports: ## our DCUDP and UDT compared with TCP, QUIC, UDT4 and SRT, on this machine (needs root)
 	@$(PYTHON) bench/versus_transports/versus.py
 
-docs: $(VENV)/.packages ## the documentation, into site/
+docs: $(VENV)/.packages ## the documentation, into site/ (after `make lab` with live figures)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
 	cp -r "$${CARGO_TARGET_DIR:-target}/doc" site/rust

@@ -23,9 +23,13 @@ _LINK = re.compile(r"[^#\n]*(#(\d+)\.([\w-]{20,}))", re.ASCII)
 """A fragment, with or without the address of a page before it; a file's name is none."""
 
 
-def fragment(text: str) -> str:
-    """Return the part of the address that opens a scenario, from its beginning, running."""
+def fragment(text: str, experiment: str | None = None) -> str:
+    """Return the part of the address that opens a scenario, from its beginning, running.
+
+    With the name of an experiment of the gallery, the page shows its words and sliders.
+    """
     shared = {
+        **({} if experiment is None else {"experiment": experiment}),
         "text": text,
         "a": {},
         "b": {},
