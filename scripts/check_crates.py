@@ -53,6 +53,7 @@ BELOW: dict[str, set[str]] = {
         *("units", "congestion", "queueing", "transport", "rdma", "capture", "engine", "recorder"),
         *("scenario", "workload"),
     },
+    "explanation": {"units"},
     "estimate": {
         "memory",
         *("units", "congestion", "queueing", "transport", "engine", "recorder"),
@@ -66,7 +67,7 @@ BELOW: dict[str, set[str]] = {
     },
     "python": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "scenario"),
-        *("experiment", "estimate", "driver", "secure", "socket", "dcudp", "memory"),
+        *("experiment", "estimate", "explanation", "driver", "secure", "socket", "dcudp", "memory"),
     },
 }
 

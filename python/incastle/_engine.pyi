@@ -19,6 +19,8 @@ __all__ = [
     "DcudpListener",
     "Diagnostic",
     "Estimation",
+    "EventTrace",
+    "ExplainedRun",
     "Failure",
     "Output",
     "Scenario",
@@ -220,6 +222,31 @@ class Output:
     def totals(self) -> dict[str, int | float]: ...
     def tables(self) -> list[Table]: ...
     def captures(self) -> list[tuple[str, bytes]]: ...
+
+@final
+class EventTrace:
+    def __new__(
+        cls,
+        events: bytes,
+        pauses: bytes | None,
+        flows: Sequence[int],
+        neighbours: Sequence[int],
+    ) -> EventTrace: ...
+    def flows(self) -> list[int]: ...
+    def is_full(self) -> bool: ...
+    def story(self, flow: int, begins: int, ends: int) -> str: ...
+
+@final
+class ExplainedRun:
+    def __new__(
+        cls,
+        flows: bytes,
+        transfers: bytes,
+        instants: tuple[float, float, float],
+        scenario: str,
+    ) -> ExplainedRun: ...
+    def neighbours(self, queue_pairs: bytes | None, flows: Sequence[int]) -> list[int]: ...
+    def explain(self, trace: EventTrace, flow: int, all_timeouts: bool) -> str: ...
 
 @final
 class Failure:

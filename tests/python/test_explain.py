@@ -15,7 +15,6 @@ from conftest import SMALL
 from incastle.explanation import api, rerun
 from incastle.explanation import drawing as draw
 from incastle.explanation.record import PS_PER_S, RECEIVER, SENDER
-from incastle.explanation.story import story
 from ten_packets import TEN, US, check_sums, cut
 
 if TYPE_CHECKING:
@@ -345,7 +344,7 @@ def test_what_happens_at_the_receiver_is_reported_as_such() -> None:
     cuts = result.events.filter(pl.col("event") == "reduced")
     assert "receiver" in cuts["end"]
     record = ic.explain(result).record
-    steps = story(record, 0, round(0.06 * PS_PER_S))
+    steps = record.story(0, round(0.06 * PS_PER_S))
     at = {end: {round(s * PS_PER_S) for s in cuts.filter(end=end)["time_s"]} for end in ENDS}
     output = [step for step in steps if "the window is cut" in step.text]
     assert output
@@ -467,8 +466,9 @@ def test_under_every_transport_the_course_is_the_same_and_the_parts_add_up(
     why = ic.explain(ic.run(scenario), flow)  # compares the digests
     check_sums(why)
     assert why.path.span > 0
-    sent = [packet for _, packet in why.record.sendings[SENDER]]
-    assert all(packet.received is None or packet.dropped is None for packet in sent)
+    sent = why.record.packets(SENDER)
+    assert not sent.is_empty()
+    assert sent.drop_nulls(["received_s", "dropped_s"]).is_empty()
     draw.save(why, tmp_path / "why.png")
 
 

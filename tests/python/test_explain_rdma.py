@@ -12,9 +12,7 @@ import polars as pl
 import pytest
 
 import incastle as ic
-from incastle.explanation.pauses import Pause
 from incastle.explanation.record import PS_PER_S
-from incastle.explanation.waits import PauseWait
 from incastle.pauses import notes_of
 from queue_pair import ONE
 from ten_packets import check_sums, cut
@@ -330,13 +328,6 @@ def test_drops_above_headroom_name_its_port_as_the_table_does() -> None:
     assert found <= set(table)
     [note] = notes_of(result)
     assert re.findall(r"headroom of (\S+), priority 3", note)[0] in table
-
-
-def test_ports_of_parallel_links_have_their_number() -> None:
-    pause = Pause("leaf:0->spine:1#2", 3, 0, 1, "", "spine:1->leaf:0#2", 1)
-    assert pause.by == "spine:1"
-    wait = PauseWait(pause.port, pause.root, 1, (pause,))
-    assert wait.text.endswith("paused by spine:1 since 0.000000 ms: its NIC is broken")
 
 
 def test_a_record_without_pauses_is_not_enough() -> None:

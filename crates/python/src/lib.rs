@@ -12,6 +12,7 @@
 mod controllers;
 mod dcudp;
 mod estimate;
+mod explanation;
 mod run;
 mod scenario;
 mod tables;
@@ -36,6 +37,8 @@ mod _engine {
     };
     #[pymodule_export]
     use super::estimate::{Estimation, take_apart};
+    #[pymodule_export]
+    use super::explanation::{EventTrace, ExplainedRun};
     #[pymodule_export]
     use super::run::{Failure, memory_warning, run_many};
     #[pymodule_export]

@@ -13,6 +13,7 @@ pub mod ns3;
 mod parse;
 pub mod random;
 mod rate;
+pub mod rounded;
 mod text;
 mod time;
 

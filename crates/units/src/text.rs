@@ -29,7 +29,7 @@ pub enum Quantity {
 /// A unit's name, and how many of the smallest unit of its kind it holds.
 type Unit = (&'static str, u64);
 
-const DURATIONS: [Unit; 5] = [
+pub(crate) const DURATIONS: [Unit; 5] = [
     ("ps", 1),
     ("ns", 1_000),
     ("us", 1_000_000),
@@ -51,7 +51,7 @@ const SIZES: [Unit; 9] = [
 
 const COUNTS: [Unit; 2] = [("packet", 1), ("packets", 1)];
 
-const RATES: [Unit; 5] = [
+pub(crate) const RATES: [Unit; 5] = [
     ("bit/s", 1),
     ("kbit/s", 1_000),
     ("Mbit/s", 1_000_000),

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from incastle.explanation.api import Explanation
-    from incastle.explanation.timeouts import Step
+    from incastle.explanation.parts import Step
     from incastle.plotting.options import Options
     from incastle.results import Result
 
@@ -31,8 +31,6 @@ EXAMPLES = (
 
 MAX_FLOWS = 5
 """Flows that --timeouts explains without --all."""
-
-WHAT = {"flow": "all of it", "response": "its slowest response", "step": "its slowest step"}
 
 
 def explain(
@@ -146,8 +144,6 @@ def _print_json(explanations: Sequence[Explanation], *, several: bool) -> None:
 
 def _show(explanations: Sequence[Explanation], *, only_timeouts: bool) -> None:
     """Show explanations one after the other, or only their timeouts."""
-    from incastle.explanation import words  # noqa: PLC0415  only here
-
     console = terminal.output()
     for number, one in enumerate(explanations):
         if number:
@@ -157,8 +153,7 @@ def _show(explanations: Sequence[Explanation], *, only_timeouts: bool) -> None:
             _parts(console, one)
         for chain in one.chains:
             kind = f" ({chain.timer.cause})" if chain.timer.cause else ""
-            whose = "" if chain.timer.end == "sender" else " of the receiver"
-            console.print(f"\n[bold]Timeout{whose} at {words.instant(chain.timer.at)}[/]{kind}")
+            console.print(f"\n[bold]{chain.title}[/]{kind}")
             _steps(console, chain.steps)
         if not only_timeouts:
             console.print("\n[bold]In order[/]")
@@ -168,40 +163,22 @@ def _show(explanations: Sequence[Explanation], *, only_timeouts: bool) -> None:
 
 
 def _head(console: Console, one: Explanation) -> None:
-    from incastle.explanation import words  # noqa: PLC0415  only here
-    from incastle.explanation.record import picoseconds  # noqa: PLC0415
-
-    size = "" if one.bytes is None else f", {one.bytes:,} B"
-    began = words.instant(picoseconds(one.began_s))
-    ended = one.ended_s
-    until = "" if ended is None else f" to {words.instant(picoseconds(ended))}"
-    state = "" if one.complete or one.kind == "open" else ", not complete when the run ended"
     what = f"{escape(one.name)} (flow {one.flow}), {escape(one.hosts[0])} to {escape(one.hosts[1])}"
-    kind = WHAT.get(one.kind, "it has no end")
-    text = f"[bold]{what}[/]: {kind}{size}, from {began}{until}{state}"
-    console.print(text, soft_wrap=True)
+    console.print(f"[bold]{what}[/]: {one.extent}", soft_wrap=True)
     console.print(f"[bold]{escape(one.headline)}[/]", soft_wrap=True)
 
 
 def _parts(console: Console, one: Explanation) -> None:
-    from incastle.explanation import words  # noqa: PLC0415  only here
-    from incastle.explanation.path import PARTS  # noqa: PLC0415
-
-    by_kind = one.path.by_kind()
-    if not by_kind:
+    if not one.path.rows:
         return
     table = terminal.aligned(None, "on its critical path", "time", "share", "most of it at")
     table.columns[-1].justify = "left"
-    for kind, span in by_kind.items():
-        port = next(iter(one.path.by_port(kind)))
-        share = f"{100 * span / one.path.span:.1f} %"
-        table.add_row(PARTS[kind], words.span(span), share, escape(port))
+    for *words, port in one.path.rows:
+        table.add_row(*words, escape(port))
     console.print()
     console.print(table)
 
 
 def _steps(console: Console, steps: Sequence[Step]) -> None:
-    from incastle.explanation import words  # noqa: PLC0415  only here
-
     for step in steps:
-        console.print(f"  {words.instant(step.at):>18}  {escape(step.text)}", soft_wrap=True)
+        console.print(f"  {step.when:>18}  {escape(step.text)}", soft_wrap=True)

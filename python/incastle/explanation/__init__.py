@@ -1,6 +1,6 @@
 """Why a flow took its time: the events behind it, in order and in words.
 
-`record` reads the table of events into packets and events of one flow, `path` takes its completion
-time apart, `timeouts` has the chain behind each retransmission timeout, `story` everything in
-order, `rerun` makes a record where a result has none; `api` joins them.
+The native module computes explanations (crates/explanation), for the lab as well. `record` gives it
+the tables, `rerun` makes a record where a result has none, `parts` has the values that come back;
+`api` joins them.
 """

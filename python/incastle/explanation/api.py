@@ -3,32 +3,23 @@
 from __future__ import annotations
 
 import difflib
-import tomllib
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from incastle.errors import ResultError
-from incastle.explanation import nic, rerun, words
-from incastle.explanation import path as paths
-from incastle.explanation.nic import nic_waits
-from incastle.explanation.path import PARTS
-from incastle.explanation.pending import Pending, pending
-from incastle.explanation.record import PS_PER_S, Record, picoseconds
-from incastle.explanation.story import story
-from incastle.explanation.timeouts import Chain, Step, chains
-from incastle.explanation.waits import pause_waits, steps_of
+from incastle.explanation import rerun
+from incastle.explanation.parts import PS_PER_S, Chain, NicWait, Path, PauseWait, Pending, Step
 from incastle.results import Result
 
 if TYPE_CHECKING:
     import os
     from collections.abc import Callable, Sequence
 
-    from incastle.explanation.nic import NicWait
-    from incastle.explanation.path import Path
+    from incastle.explanation.record import Record
     from incastle.explanation.rerun import Source
-    from incastle.explanation.waits import PauseWait
     from incastle.runner import Progress
 
 
@@ -52,7 +43,11 @@ class Explanation:
         story: everything in order.
         source: where the record comes from.
         pending: the retransmission timer that it waited for when the run ended, if known.
+        pauses: the waits for PFC on the critical path, the longest first.
         turns: the waits of a queue pair for its turn at its NIC, the longest first.
+        headline: the largest part, in one line: `10 of 12.1 ms: one retransmission timeout`.
+        began: when it began, in words.
+        extent: the kind, the bytes, the beginning, the end and the state, in words.
 
     """
 
@@ -68,68 +63,17 @@ class Explanation:
     chains: tuple[Chain, ...]
     story: tuple[Step, ...]
     source: Source
-    pending: Pending | None = None
-    turns: tuple[NicWait, ...] = ()
+    pending: Pending | None
+    pauses: tuple[PauseWait, ...]
+    turns: tuple[NicWait, ...]
+    headline: str
+    began: str
+    extent: str
 
     @property
     def record(self) -> Record:
         """The record that it is made from."""
-        return self.source.records[self.flow]
-
-    @property
-    def pauses(self) -> list[PauseWait]:
-        """The waits for PFC on the critical path, the longest first."""
-        return pause_waits(self.path, self.hosts[1])
-
-    @property
-    def headline(self) -> str:
-        """The largest part, in one line: `10 of 12.1 ms: one retransmission timeout`."""
-        by_kind = self.path.by_kind()
-        if not by_kind:
-            return f"no byte of it ever arrived{self._waits}"
-        kind, longest = self._greatest(by_kind)
-        return f"{_share(longest, self.path.span)}: {self._reason(kind)}"
-
-    def _greatest(self, by_kind: dict[str, int]) -> tuple[str, int]:
-        """Links count together: what is sent on one travels on it."""
-        links = (paths.SERIALISATION, paths.PROPAGATION)
-        together = sum(by_kind.get(kind, 0) for kind in links)
-        others = ((kind, span) for kind, span in by_kind.items() if kind not in links)
-        kind, longest = next(others, ("", 0))
-        return ("links", together) if together > longest else (kind, longest)
-
-    def _reason(self, kind: str) -> str:
-        if kind == paths.TIMEOUT:
-            number = len(self.path.timers)
-            return (
-                "one retransmission timeout" if number == 1 else f"{number} retransmission timeouts"
-            )
-        if kind == "links":
-            return f"on links, in {self._trips()}"
-        if kind == paths.PAUSED:
-            most = self.pauses[0]
-            text = f"paused by PFC, {words.span(most.waited)} of it at {most.port}"
-            if most.is_own_root:
-                own = "the port to its own receiver, where its data would wait without PFC as well"
-                return f"{text}, root {most.root}, {own}"
-            return f"{text}, root {most.root}" if most.root else text
-        if kind == paths.QUEUE:
-            port, at_port = next(iter(self.path.by_port(kind).items()))
-            return f"waiting in queues, {words.span(at_port)} of it at {port}"
-        return f"{PARTS[kind]}{self._waits if kind == paths.STALL else ''}"
-
-    @property
-    def _waits(self) -> str:
-        if self.pending is not None:
-            return f"; {self.pending.short}"
-        failed = any(event.event == "failed" for event in self.record.events)
-        return "; its queue pair had failed" if failed else ""
-
-    def _trips(self) -> str:
-        flights = self.path.flights
-        repeated = sum(one.repeated for one in flights)
-        trips = words.count(len(flights), "trip")
-        return f"{trips} one after the other" + (f", {repeated} for repairs" if repeated else "")
+        return self.source.record(self.flow)
 
     @property
     def parts(self) -> pl.DataFrame:
@@ -218,7 +162,7 @@ def explain_all(
     unless `all_timeouts`.
     """
     source = rerun.records(result, flows, progress)
-    return [_explained(result, flow, source, all_timeouts=all_timeouts) for flow in flows]
+    return [_explained(source, flow, all_timeouts=all_timeouts) for flow in flows]
 
 
 def numbered(result: Result, flow: int | str) -> int:
@@ -320,76 +264,19 @@ def timed_out(result: Result) -> list[int]:
     return flows.sort("timeouts", descending=True, maintain_order=True)["flow"].to_list()
 
 
-def _explained(result: Result, flow: int, source: Source, *, all_timeouts: bool) -> Explanation:
-    row = result.flows.row(flow, named=True)
-    record = source.records[flow]
-    kind, size, began_s, done_s = _transfer(result, flow, row)
-    begins, last = picoseconds(began_s), picoseconds(result.totals["simulated_s"])
-    done = last if done_s is None else picoseconds(done_s)
-    ends = record.delivered_at(begins, done)
-    path = paths.critical_path(record, begins, ends) if ends is not None else paths.Path(())
-    if kind != "open" and done_s is None:
-        path = path.stalled(record, begins if ends is None else ends, last)
-    sent = {one for some in source.sendings.values() for _, _, one in some}
-    called = dict(zip(sent, rerun.names(result, [*sent]), strict=True))
-    turns = nic_waits(path, source.sendings, flow, called)
-    # The sender of a flow's only transfer goes on until everything is acknowledged.
-    until = done if kind in ("response", "step") else last
-    steps = [
-        *story(record, begins, until),
-        *steps_of(path, row["to"]),
-        *nic.steps_of(turns),
-        *_last_byte(path, ends, complete=done_s is not None),
-    ]
-    waits = None if done_s is not None else pending(record, _transport(result, row), last)
-    if waits is not None:
-        steps.append(Step(last, waits.text))
-    within = (0, last) if all_timeouts else (begins, until)
+def _explained(source: Source, flow: int, *, all_timeouts: bool) -> Explanation:
+    values = json.loads(source.run.explain(source.trace, flow, all_timeouts))
+    waits = values["pending"]
     return Explanation(
-        flow=flow,
-        name=f"{row['group']}:{row['index']}",
-        hosts=(row["from"], row["to"]),
-        kind=kind,
-        complete=done_s is not None,
-        bytes=size,
-        began_s=began_s,
-        ended_s=None if ends is None else ends / PS_PER_S,
-        path=path,
-        chains=tuple(chains(record, *within)),
-        story=tuple(sorted(steps, key=lambda step: step.at)),
+        **{
+            **values,
+            "hosts": tuple(values["hosts"]),
+            "path": Path.of(values["path"]),
+            "chains": tuple(Chain.of(one) for one in values["chains"]),
+            "story": tuple(Step(**one) for one in values["story"]),
+            "pending": None if waits is None else Pending(**waits),
+            "pauses": tuple(PauseWait.of(one) for one in values["pauses"]),
+            "turns": tuple(NicWait.of(one) for one in values["turns"]),
+        },
         source=source,
-        pending=waits,
-        turns=tuple(turns),
     )
-
-
-def _transport(result: Result, row: dict[str, Any]) -> dict[str, Any]:
-    table: dict[str, Any] = tomllib.loads(result.scenario)["flows"][row["group"]]["transport"]
-    return table
-
-
-def _transfer(
-    result: Result, flow: int, row: dict[str, Any]
-) -> tuple[str, int | None, float, float | None]:
-    """Return kind, bytes, beginning and end of a flow's slowest transfer, or of all that it did."""
-    transfers = _by_time(result, (pl.col("flow") == flow) & (pl.col("kind") != "round"))
-    if transfers.is_empty():
-        return "open", None, row["started_s"], None
-    one = transfers.row(0, named=True)
-    return one["kind"], one["bytes"], one["started_s"], one["completed_s"]
-
-
-def _last_byte(path: Path, ends: int | None, *, complete: bool) -> tuple[Step, ...]:
-    """Return the arrival of the last byte."""
-    flights = path.flights
-    if ends is None or not flights:
-        return ()
-    what = "brings the last byte" if complete else "is the last that arrives in order"
-    return (Step(ends, f"{words.packet(flights[-1])} {what}"),)
-
-
-def _share(part: int, whole: int) -> str:
-    """Write `10 of 12.1 ms`, the unit once where both have the same."""
-    a, b = words.span(part), words.span(whole)
-    number, _, unit = a.partition(" ")
-    return f"{number if unit == b.partition(' ')[2] else a} of {b}"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import polars as pl
+
 from incastle.errors import PlotError
-from incastle.explanation import path as paths
-from incastle.explanation.path import PARTS
-from incastle.explanation.record import PS_PER_S, SENDER
+from incastle.explanation.record import RECEIVER, SENDER
 from incastle.plotting import style
 from incastle.plotting.axes import legend_outside, letter
 from incastle.plotting.options import Options
@@ -37,28 +37,27 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from incastle.explanation.api import Explanation
-    from incastle.explanation.record import Packet
 
 SIZE = (8.0, 4.6)
 """Inches on a screen: wider than other figures, with the legend beside the panel."""
 MS = 1e-9
 """Milliseconds in a picosecond."""
 COLOURS = {
-    paths.TIMEOUT: RED,
-    paths.PROBE: "#e8998d",
-    paths.REORDERING: "#b07aa1",
-    paths.PAUSED: "#a6611a",
-    paths.QUEUE: ORANGE,
-    paths.SERIALISATION: BLUE,
-    paths.PROPAGATION: SKY,
-    paths.STALL: BLACK,
-    paths.PACING: OLIVE,
-    paths.REPETITION: "#d98cb3",
-    paths.LIMITER: PURPLE,
-    paths.OWN: "#a6d854",
-    paths.NIC: GREEN,
-    paths.RESPONSE: GREY,
-    paths.APPLICATION: "#dddddd",
+    "timeout": RED,
+    "probe": "#e8998d",
+    "reordering": "#b07aa1",
+    "paused": "#a6611a",
+    "queue": ORANGE,
+    "serialisation": BLUE,
+    "propagation": SKY,
+    "stall": BLACK,
+    "pacing": OLIVE,
+    "repetition": "#d98cb3",
+    "limiter": PURPLE,
+    "own": "#a6d854",
+    "nic": GREEN,
+    "response": GREY,
+    "application": "#dddddd",
 }
 
 
@@ -97,22 +96,17 @@ def save(explanation: Explanation, path: Path, options: Options | None = None) -
 
 
 def _sequence(axes: Axes, explanation: Explanation) -> None:
-    began = explanation.began_s * 1e3
-    ended = None if explanation.ended_s is None else explanation.ended_s * 1e3
-    sent = [one for _, one in explanation.record.sendings[SENDER] if one.carries]
-    sent = [one for one in sent if began <= one.sent.at * MS <= (ended or float("inf"))]
-    if not sent:
+    sent = explanation.record.packets(SENDER).filter(pl.col("bytes") > 0)
+    sent = _within(sent, explanation)
+    if sent.is_empty():
         raise PlotError(f"there is nothing to draw: {explanation.name} sent no data")
-    numbered = sent[0].is_numbered
+    # The data of TCP carry an ACK; `seq` of others counts packets.
+    numbered = sent["ack"][0] is None
     unit = 1 if numbered else 1000
-    arrived = [one for one in sent if one.dropped is None]
-    new = [one for one in arrived if not one.repeated]
-    _points(axes, new, unit, _Look("sent", BLUE, "."))
-    _points(
-        axes, [one for one in arrived if one.repeated], unit, _Look("retransmitted", ORANGE, "^")
-    )
-    lost = [one for one in sent if one.dropped is not None]
-    _points(axes, lost, unit, _Look("dropped", RED, "x"))
+    is_lost, is_new = pl.col("dropped_s").is_not_null(), pl.col("event") == "sent"
+    _points(axes, sent.filter(~is_lost & is_new), unit, _Look("sent", BLUE, "."))
+    _points(axes, sent.filter(~is_lost & ~is_new), unit, _Look("retransmitted", ORANGE, "^"))
+    _points(axes, sent.filter(is_lost), unit, _Look("dropped", RED, "x"))
     _acknowledged(axes, explanation, unit)
     waits = "waiting for a timer"
     for begins, ends in _timers(explanation):
@@ -121,10 +115,20 @@ def _sequence(axes: Axes, explanation: Explanation) -> None:
     axes.set_ylabel("number of the packet" if numbered else "position in the stream (KB)")
 
 
+def _within(events: pl.DataFrame, explanation: Explanation) -> pl.DataFrame:
+    """Return the events from the beginning to the end of the transfer."""
+    ended = explanation.ended_s
+    return events.filter(
+        pl.col("time_s").is_between(
+            explanation.began_s, float("inf") if ended is None else ended, closed="both"
+        )
+    )
+
+
 def _timers(explanation: Explanation) -> list[tuple[int, int]]:
     """Return the waits for retransmission timers, and those for others on the critical path."""
     chains = [(one.timer.at - one.waited, one.timer.at) for one in explanation.chains]
-    others = (paths.PROBE, paths.REORDERING)
+    others = ("probe", "reordering")
     return chains + [
         (one.begins, one.ends) for one in explanation.path.pieces if one.kind in others
     ]
@@ -138,36 +142,29 @@ class _Look(NamedTuple):
     marker: str
 
 
-def _points(axes: Axes, packets: list[Packet], unit: int, look: _Look) -> None:
-    if packets:
-        times = [one.sent.at * MS for one in packets]
-        heights = [(one.sent.seq or 0) / unit for one in packets]
+def _points(axes: Axes, packets: pl.DataFrame, unit: int, look: _Look) -> None:
+    if not packets.is_empty():
+        times, heights = packets["time_s"] * 1e3, packets["seq"].fill_null(0.0) / unit
         size = setting("lines.markersize")
         axes.plot(times, heights, look.marker, color=look.colour, label=look.label, markersize=size)
 
 
 def _acknowledged(axes: Axes, explanation: Explanation, unit: int) -> None:
     """Draw the highest acknowledgement that had reached the sender."""
-    times: list[float] = []
-    heights: list[float] = []
-    first = explanation.began_s * PS_PER_S
-    last = None if explanation.ended_s is None else explanation.ended_s * PS_PER_S
-    for at, packet in explanation.record.arrivals[SENDER]:
-        within = at >= first and (last is None or at <= last)
-        ack = packet.sent.ack
-        if within and ack is not None and (not heights or ack / unit > heights[-1]):
-            times.append(at * MS)
-            heights.append(ack / unit)
-    if times:
+    events = explanation.record.events
+    arrived = events.filter((pl.col("end") == RECEIVER) & (pl.col("event") == "received"))
+    acks = _within(arrived, explanation).drop_nulls("ack")
+    highest = acks.filter(pl.col("ack") > pl.col("ack").cum_max().shift(1).fill_null(-1.0))
+    if not highest.is_empty():
+        times, heights = highest["time_s"] * 1e3, highest["ack"] / unit
         axes.step(times, heights, where="post", color=GREY, linewidth=1.0, label="acknowledged")
 
 
 def _strip(axes: Axes, explanation: Explanation) -> None:
-    for kind in explanation.path.by_kind():
-        pieces = [one for one in explanation.path.pieces if one.kind == kind]
-        bars = [(one.begins * MS, one.span * MS) for one in pieces]
-        colour, label = COLOURS[kind], PARTS[kind]
-        axes.broken_barh(bars, (0, 1), facecolors=colour, linewidth=0, label=label)
+    path = explanation.path
+    for kind, (label, *_) in zip(path.by_kind(), path.rows, strict=True):
+        bars = [(one.begins * MS, one.span * MS) for one in path.pieces if one.kind == kind]
+        axes.broken_barh(bars, (0, 1), facecolors=COLOURS[kind], linewidth=0, label=label)
     axes.set_yticks([])
     axes.grid(visible=False)
     axes.set_xlabel("time (ms)")

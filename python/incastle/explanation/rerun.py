@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +16,7 @@ import polars as pl
 
 from incastle import _engine
 from incastle.errors import IncastleError, ResultError, ScenarioError
-from incastle.explanation.nic import Sendings, neighbours, sendings
-from incastle.explanation.pauses import Pauses
-from incastle.explanation.record import Record
+from incastle.explanation.record import Record, explained_run, stream, traced
 from incastle.runner import run
 from incastle.scenario import Scenario
 
@@ -36,19 +34,26 @@ MAX_PAUSES = 1_000_000
 
 @dataclass(frozen=True)
 class Source:
-    """Records by flow, and where they come from.
+    """Where records come from.
 
     Attributes:
+        run: the run that is explained.
+        trace: the records of its flows, and the packets of queue pairs at the NICs of their hosts.
+        events: the events of these flows.
         rerun: whether the scenario was run again for them.
         digest: of the run that they are of.
-        sendings: the packets of queue pairs at the NICs of their hosts.
 
     """
 
-    records: dict[int, Record]
+    run: _engine.ExplainedRun
+    trace: _engine.EventTrace
+    events: pl.DataFrame
     rerun: bool
     digest: str
-    sendings: Sendings = field(default_factory=dict)
+
+    def record(self, flow: int) -> Record:
+        """Return the record of one flow."""
+        return Record(flow, self.events.filter(pl.col("flow") == flow), self.trace)
 
     @property
     def description(self) -> str:
@@ -71,54 +76,47 @@ def records(
         Interrupted: Ctrl-C during that run.
 
     """
-    kept = _split(result, flows)
-    if _has_pauses(result) and "pause_record" not in result.tables:
-        kept = {}
-    near = [*flows, *neighbours(result, flows)]
-    if all(flow in kept and kept[flow].full_at is None for flow in flows):
-        others = sendings(result.tables.get("events"), near)
-        return Source(kept, rerun=False, digest=result.digest, sendings=others)
-    again = _run_again(result, near, progress)
-    made = _split(again, flows)
-    cut = _cut(made)
-    if cut is not None and len(near) > len(flows):
-        near = [*flows]
-        again = _run_again(result, near, progress)
-        made = _split(again, flows)
-        cut = _cut(made)
-    if cut is not None:
+    explained = explained_run(result)
+    pairs = result.tables.get("queue_pairs")
+    found = explained.neighbours(None if pairs is None else stream(pairs), [*flows])
+    has_pauses = "pause_record" in result.tables or not _has_pauses(result)
+    if "events" in result.tables and has_pauses:
+        kept = _trace(result, flows, found)
+        if not kept.is_full() and set(flows) <= set(kept.flows()):
+            events = _events(result, flows)
+            return Source(explained, kept, events, rerun=False, digest=result.digest)
+    again = _run_again(result, [*flows, *found], progress)
+    made = _trace(again, flows, found)
+    if made.is_full() and found:
+        again = _run_again(result, flows, progress)
+        made = _trace(again, flows, [])
+    if made.is_full():
         raise ResultError(
-            f"the record of {names(result, [cut])[0]} is longer than {MAX_EVENTS:,} events: "
+            f"the record of {names(result, made.flows())[0]} is longer than {MAX_EVENTS:,} events: "
             "explain fewer flows at once, or a shorter run"
         )
-    missing = [flow for flow in flows if flow not in made]
+    missing = [flow for flow in flows if flow not in made.flows()]
     if missing:
         raise ResultError(f"nothing ever happened to flow {missing[0]}")
-    others = sendings(again.tables.get("events"), near)
-    return Source(made, rerun=True, digest=again.digest, sendings=others)
+    return Source(explained, made, _events(again, flows), rerun=True, digest=again.digest)
 
 
-def _cut(made: dict[int, Record]) -> int | None:
-    """Return a flow whose record had no more room."""
-    return next((flow for flow, record in made.items() if record.full_at is not None), None)
-
-
-def _split(result: Result, flows: Sequence[int]) -> dict[int, Record]:
-    frame = result.tables.get("events")
-    if frame is None:
-        return {}
-    wanted = frame.filter(pl.col("flow").is_in(list(flows)))
-    is_full = not frame.is_empty() and frame["event"][-1] == "full"
-    end = frame.tail(1) if is_full else frame.clear()
-    parts = wanted.filter(pl.col("event") != "full").partition_by("flow", as_dict=True)
+def _trace(result: Result, flows: Sequence[int], found: list[int]) -> _engine.EventTrace:
+    """Return what a result has recorded of some flows and of the queue pairs found near them."""
     recorded = result.tables.get("pause_record")
     if recorded is not None and len(recorded) >= MAX_PAUSES:
         raise ResultError(
             f"{result.name!r} has more pauses than the {MAX_PAUSES:,} of a record: waits for later "
             "ones would look like queues; explain a shorter run"
         )
-    pauses = Pauses(recorded)
-    return {int(flow): Record(pl.concat([rows, end]), pauses) for (flow,), rows in parts.items()}
+    return traced(_events(result, [*flows, *found]), recorded, [*flows], found)
+
+
+def _events(result: Result, flows: Sequence[int]) -> pl.DataFrame:
+    """Return the events of some flows; the last row remains, which says whether there was room."""
+    is_own = pl.col("flow").is_in(list(flows))
+    is_end = (pl.int_range(pl.len()) == pl.len() - 1) & (pl.col("event") == "full")
+    return result.events.filter(is_own | is_end)
 
 
 def _has_pauses(result: Result) -> bool:

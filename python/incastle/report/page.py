@@ -17,9 +17,7 @@ from rich.text import Text
 
 from incastle.analysis.parameters import CONTROLS, algorithms, summary
 from incastle.errors import IncastleError
-from incastle.explanation import api, words
-from incastle.explanation.path import PARTS
-from incastle.explanation.record import picoseconds
+from incastle.explanation import api
 from incastle.plotting import kinds
 from incastle.plotting.options import Options
 from incastle.templates import templates
@@ -148,16 +146,7 @@ def of_sweep(sweep: Sweep, tables: Sequence[tuple[str, Table]], notes: Sequence[
 
 
 def _rendered(page: Page) -> str:
-    return (
-        templates(Path(__file__).parent)
-        .get_template("page.html.jinja")
-        .render(
-            page=page,
-            parts=_parts,
-            began=lambda one: words.instant(picoseconds(one.began_s)),
-            at=lambda step: words.instant(step.at),
-        )
-    )
+    return templates(Path(__file__).parent).get_template("page.html.jinja").render(page=page)
 
 
 def _simulated(runs: Sequence[Result]) -> list[str]:
@@ -231,16 +220,3 @@ def _explained(runs: Sequence[Result], progress: Callable[[Progress], object] | 
         return Explained(run, api.explain_all(run, flows, progress))
     except IncastleError as error:
         return Explained(run, [], str(error))
-
-
-def _parts(one: Explanation) -> list[list[str]]:
-    """Return the rows of an explanation: part, time, share, the port with most of it."""
-    return [
-        [
-            PARTS[kind],
-            words.span(span),
-            f"{100 * span / one.path.span:.1f} %",
-            next(iter(one.path.by_port(kind))),
-        ]
-        for kind, span in one.path.by_kind().items()
-    ]
