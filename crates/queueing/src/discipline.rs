@@ -33,6 +33,16 @@ impl Marker {
             Self::DoubleThreshold(_) | Self::Red(_) | Self::Custom(_) => None,
         }
     }
+
+    /// The longest queue in front of a packet that is not certainly marked: above, every ECN-capable packet is, and
+    /// nothing else changes. Absent where there is no such limit.
+    pub fn certain_above(&self) -> Option<(Packets, Bytes)> {
+        match self {
+            Self::Threshold(discipline) => Some(discipline.limits()),
+            Self::Linear(discipline) => Some((Packets::MAX, discipline.k_max())),
+            Self::DropTail(_) | Self::DoubleThreshold(_) | Self::Red(_) | Self::Custom(_) => None,
+        }
+    }
 }
 
 impl Discipline for Marker {

@@ -9,6 +9,7 @@
 //! priority.
 
 mod alpha;
+mod certain;
 mod config;
 mod congestion_tree;
 mod discipline;
@@ -38,6 +39,7 @@ mod threshold;
 mod transmitter;
 mod verdict;
 
+pub use certain::{CertainMark, ClearPassage};
 pub use config::{BufferConfig, QueueConfig, QueueError};
 pub use congestion_tree::{
     Branch, CongestionTree, Holding, PausedQueue, congestion_trees, cyclic_dependency, deadlock,

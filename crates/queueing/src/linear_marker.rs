@@ -72,6 +72,11 @@ impl LinearMarker {
         self.config.k_min
     }
 
+    /// The longest queue in front of a packet that is not certainly marked.
+    pub(crate) const fn k_max(&self) -> Bytes {
+        self.config.k_max
+    }
+
     /// Figure 5: the probability of a mark in a queue of this length.
     pub fn probability(&self, queue: Bytes) -> f64 {
         let LinearMarkerConfig {

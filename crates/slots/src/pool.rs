@@ -33,6 +33,9 @@ pub trait Linked: Copy + Default {
 
     /// Puts another packet behind it.
     fn set_behind(&mut self, slot: Slot);
+
+    /// Its bytes on the wire.
+    fn size(&self) -> u16;
 }
 
 /// A packet in a port or on a link.

@@ -31,4 +31,8 @@ impl Linked for Packet {
     fn set_behind(&mut self, slot: Slot) {
         self.behind = slot;
     }
+
+    fn size(&self) -> u16 {
+        self.size
+    }
 }

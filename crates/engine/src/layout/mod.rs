@@ -5,4 +5,6 @@ mod prefetch_hints;
 
 pub use prefetch_hints::{PrefetchHints, QueuePart};
 
-pub(crate) use incastle_slots::{Arena, InFlight, Inserted, Linked, Order, Pool, Row, Slot};
+pub(crate) use incastle_slots::{
+    Arena, FastQueue, InFlight, Inserted, Linked, Order, Pool, Row, Slot, Stored,
+};

@@ -174,11 +174,16 @@ impl Host {
 
     /// The instant at which a packet sent now reaches the NIC: U(0, jitter) later, if jitter applies to it, and never
     /// before an earlier packet.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn ready(&mut self, now: Time, payload: u16) -> Time {
         if self.jitter == Span::ZERO {
             return now;
         }
+        self.delayed(now, payload)
+    }
+
+    #[inline(never)]
+    fn delayed(&mut self, now: Time, payload: u16) -> Time {
         let mut ready = now;
         if payload > 0 || self.jitter_applies_to == JitterAppliesTo::All {
             ready += Span::from_ps(random::below(&mut self.rng, self.jitter.as_ps() + 1));

@@ -153,6 +153,11 @@ impl Linked for Packet {
     fn set_behind(&mut self, slot: Slot) {
         self.behind = slot;
     }
+
+    #[inline(always)]
+    fn size(&self) -> u16 {
+        self.size
+    }
 }
 
 impl Body {
@@ -356,7 +361,7 @@ impl Packet {
     }
 
     /// Two words that identify the packet within its run.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn identity(&self) -> Identity {
         let head = u64::from(self.to.0) << 32 | u64::from(self.size) << 8 | self.marks.ecn_bits();
         match &self.body {
@@ -373,8 +378,16 @@ impl Packet {
 
     #[inline(never)]
     fn other_identity(&self, head: u64) -> Identity {
+        if let Body::Rdma { packet, .. } = &self.body {
+            let bits = u64::from(packet.opcode.bth()) | u64::from(packet.echo) << 7;
+            let numbers = u64::from(packet.psn) << 32 | u64::from(packet.msn) << 8;
+            return Identity {
+                head: head ^ bits << 24,
+                body: numbers ^ u64::from(packet.length),
+            };
+        }
         let (bits, body) = match &self.body {
-            Body::Segment { .. } => unreachable!("segments are matched before"),
+            Body::Segment { .. } | Body::Rdma { .. } => unreachable!("they are matched before"),
             Body::Datagram(datagram) => (0, datagram.seq),
             Body::UdtData { header, .. } => {
                 let bits = u64::from(header.observe) | u64::from(header.cwr) << 1;
@@ -386,11 +399,6 @@ impl Packet {
                 (1 << 26, first << 32 | second)
             }
             Body::Cnm { psi } => (1 << 59, u64::from(*psi)),
-            Body::Rdma { packet, .. } => {
-                let bits = u64::from(packet.opcode.bth()) | u64::from(packet.echo) << 7;
-                let numbers = u64::from(packet.psn) << 32 | u64::from(packet.msn) << 8;
-                (bits << 24, numbers ^ u64::from(packet.length))
-            }
             Body::Pause(PauseFrame { priorities, quanta }) => {
                 let body = u64::from(priorities.bits()) << 16 | u64::from(*quanta);
                 (1 << 58, body)

@@ -3,14 +3,15 @@
 use std::mem::offset_of;
 
 use incastle_queueing::{
-    Arrival, Discipline, DropCause, Marker, PortBuffer, QueueState, SharedBuffer, Verdict,
+    Arrival, CertainMark, ClearPassage, Discipline, DropCause, Marker, PortBuffer, QueueState,
+    SharedBuffer, Verdict,
 };
 use incastle_units::{Amount, Bytes, Packets, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use super::Backlog;
-use super::fast::Stored;
 use crate::core::Digest;
+use crate::layout::Stored;
 use crate::network::{Identity, Packet};
 
 /// Digest codes of admitted packets that are lost, in addition to those of the verdicts: pushed out by another packet,
@@ -37,46 +38,6 @@ pub struct PortCounters {
     pub max_stored: u64,
 }
 
-/// The occupancy up to which a packet certainly passes unmarked, without a change of the discipline's state. Packets
-/// exclude the arriving one, bytes include it. It is the lower of the limits of buffer and discipline, less the maximum
-/// stored in addition to the packet being sent. In 32 bits: ports are small.
-#[derive(Debug, Clone, Copy)]
-struct Clear {
-    packets: u32,
-    bytes: u32,
-}
-
-impl Clear {
-    /// Every packet is judged.
-    const NEVER: Self = Self {
-        packets: 0,
-        bytes: 0,
-    };
-
-    fn of(buffer: PortBuffer, marker: &Marker) -> Self {
-        let Some((packets, bytes)) = marker.indifferent_up_to() else {
-            return Self::NEVER;
-        };
-        // One of the stored packets is being sent, all others wait.
-        let (mut packets, mut bytes) = (packets.count().saturating_add(1), bytes.count());
-        match buffer {
-            PortBuffer::Unlimited => {}
-            PortBuffer::Limited(Amount::Bytes(limit)) => bytes = bytes.min(limit.count()),
-            PortBuffer::Limited(Amount::Packets(limit)) => {
-                let Some(waiting) = limit.count().checked_sub(1) else {
-                    return Self::NEVER;
-                };
-                packets = packets.min(waiting);
-            }
-        }
-        let bounded = |limit: u64| u32::try_from(limit).unwrap_or(u32::MAX);
-        Self {
-            packets: bounded(packets),
-            bytes: bounded(bytes),
-        }
-    }
-}
-
 /// The queue that an arriving packet meets.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct QueueView {
@@ -89,13 +50,14 @@ pub(crate) struct QueueView {
 /// The gate. It begins with the fields that every packet reads.
 #[repr(C)]
 pub(crate) struct Gate {
-    clear: Clear,
+    clear: ClearPassage,
     offered: u64,
     accepted_bytes: u64,
     max_stored: u64,
     pub(crate) digest: Digest,
     dropped: u64,
     marked: u64,
+    certain: CertainMark,
     buffer: PortBuffer,
     marker: Marker,
     /// Behind a pointer: few markers draw random numbers.
@@ -110,7 +72,8 @@ impl Gate {
 
     pub(crate) fn new(buffer: PortBuffer, marker: Marker, rng: Xoshiro256PlusPlus) -> Self {
         Self {
-            clear: Clear::of(buffer, &marker),
+            clear: ClearPassage::of(buffer, &marker),
+            certain: CertainMark::of(&marker),
             buffer,
             shut: false,
             marker,
@@ -163,7 +126,8 @@ impl Gate {
 
     /// Every packet has to be judged from now on: it concerns more than buffer and discipline.
     pub(crate) fn judge_all(&mut self) {
-        self.clear = Clear::NEVER;
+        self.clear = ClearPassage::NEVER;
+        self.certain = CertainMark::NEVER;
     }
 
     /// The bytes of accepted packets.
@@ -175,12 +139,27 @@ impl Gate {
     #[inline(always)]
     pub(super) fn passes_clearly(&mut self, now: Time, queue: Stored, packet: &Packet) -> bool {
         let stored = queue.bytes + u64::from(packet.size);
-        let clear = (queue.packets <= self.clear.packets) & (stored <= u64::from(self.clear.bytes));
+        let clear = self.clear.allows(queue.packets, stored);
         if clear {
             self.max_stored = self.max_stored.max(stored);
             self.enter(now, Verdict::Admit, packet);
         }
         clear
+    }
+
+    /// Whether a packet is certainly admitted and marked; then it is counted.
+    #[inline]
+    pub(super) fn marks_certainly(&mut self, now: Time, queue: Backlog, packet: &Packet) -> bool {
+        let (packets, bytes) = queue.stored();
+        let marks = self
+            .certain
+            .applies(queue.waiting_packets, queue.waiting_bytes)
+            && packet.marks.ecn().is_capable()
+            && self.buffer.admits(packets, bytes, packet.size());
+        if marks {
+            self.note(now, Verdict::Mark, queue, packet);
+        }
+        marks
     }
 
     /// Counts a packet that passes an open gate.
@@ -405,10 +384,10 @@ mod tests {
     }
 
     proptest! {
-        // The fast path passes only packets that are admitted unmarked, and writes the same counters. Where all limits
-        // are in packets, it passes all of these.
+        // The fast path passes and marks as the gate judges, and writes the same counters. Where all limits are in packets,
+        // it judges all that are not dropped.
         #[test]
-        fn what_passes_clearly_is_admitted(
+        fn the_fast_path_judges_as_the_gate(
             limits in prop::array::uniform2(prop::option::of((any::<bool>(), 0..12_u64))),
             waiting in prop::option::of(prop::collection::vec(40..1_501_u64, 0..12)),
             size in 40..1_501_u16,
@@ -425,6 +404,7 @@ mod tests {
             let (mut fast, mut slow) = (gate(buffer, mark), gate(buffer, mark));
             let stored = Stored { packets: backlog.stored_packets, bytes: backlog.stored_bytes };
             let clear = fast.passes_clearly(Time::ZERO, stored, &packet);
+            let marked = !clear && fast.marks_certainly(Time::ZERO, backlog, &packet);
             let verdict = slow.judge(
                 QueueView {
                     now: Time::ZERO,
@@ -434,13 +414,14 @@ mod tests {
                 &packet,
                 None,
             );
-            if clear {
-                prop_assert_eq!(verdict, Verdict::Admit);
+            if clear || marked {
+                prop_assert_eq!(verdict, if clear { Verdict::Admit } else { Verdict::Mark });
                 prop_assert_eq!(fast.counters(), slow.counters());
                 prop_assert_eq!(fast.digest, slow.digest);
             }
             if limits.iter().flatten().all(|(packets, _)| *packets) {
                 prop_assert_eq!(clear, verdict == Verdict::Admit);
+                prop_assert_eq!(marked, verdict == Verdict::Mark);
             }
         }
     }

@@ -10,8 +10,8 @@ mod changes;
 mod cut;
 mod degraded;
 mod exchange;
-mod fast;
 mod gate;
+mod passing;
 mod prefetch;
 mod priority;
 mod sampler;
@@ -29,7 +29,7 @@ use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::core::{Node, PortIndex};
-use crate::layout::{Row, Slot};
+use crate::layout::{FastQueue, Row, Slot};
 use crate::network::{Arenas, Packet, Pool};
 use crate::probe::{Probe, Transit};
 
@@ -44,7 +44,6 @@ pub(crate) use priority::{NO_ACCOUNT, PauseEvent, STORM};
 pub(crate) use sampler::Sampler;
 pub(crate) use take_back::TakenBack;
 
-use fast::FastQueue;
 use priority::PriorityLanes;
 use scheduled::ScheduledQueue;
 
@@ -203,7 +202,7 @@ impl Port {
     }
 
     /// When the line of an unlimited, unmarked port will have sent everything; absent for other ports.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn busy_until(&self) -> Option<Time> {
         if self.unwatched {
             return Some(self.fast.busy_until());
@@ -246,52 +245,6 @@ impl Port {
     /// The arrival of a packet that a NIC would send.
     pub(crate) fn would_arrive(&mut self, ready: Time, size: u16) -> Time {
         self.fast.busy_until().max(ready) + self.span(size) + self.delay
-    }
-
-    /// The fast path into a fast queue, for a packet that certainly passes the gate.
-    #[inline(always)]
-    pub(crate) fn pass<P: Probe>(
-        &mut self,
-        now: Time,
-        slot: Slot,
-        Arenas { pool, extras }: Arenas<'_>,
-        probe: &mut P,
-    ) -> FastPath {
-        if self.detours {
-            return self.pass_otherwise(now, slot, Arenas { pool, extras }, probe);
-        }
-        self.let_depart_unstamped(now, pool, probe);
-        self.enter_fast(now, slot, pool, probe)
-    }
-
-    /// Takes a packet that certainly passes the gate into a fast queue that is up to date.
-    #[inline(always)]
-    fn enter_fast<P: Probe>(
-        &mut self,
-        now: Time,
-        slot: Slot,
-        pool: &mut Pool,
-        probe: &mut P,
-    ) -> FastPath {
-        let packet = &mut pool.at_mut(slot).packet;
-        let stored = self.fast.stored();
-        if !self.gate.passes_clearly(now, stored, packet) {
-            return FastPath::Closed;
-        }
-        packet.marks.pass();
-        let size = packet.size;
-        if self.observed && stored.packets > 0 {
-            probe.queue_changed(self.index, now, stored.packets);
-        }
-        let span = self.span(size);
-        let departs = self.fast.occupy(now, span);
-        self.fast.push(departs, slot, size);
-        let arrives = departs + self.delay;
-        if self.row.push(slot, arrives, pool) {
-            FastPath::First(arrives)
-        } else {
-            FastPath::Behind
-        }
     }
 
     /// Whether the port has the fast path of NICs.
@@ -532,7 +485,7 @@ impl Port {
             return queue.backlog();
         }
         self.let_depart(now, Arenas { pool, extras }, probe);
-        self.fast.backlog(pool)
+        self.fast_backlog(pool)
     }
 
     /// Advances a fast queue to `now`.

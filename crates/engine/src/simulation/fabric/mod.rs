@@ -210,8 +210,15 @@ impl<P: Probe> Fabric<P> {
     /// A switch forwards a packet by a port that has no fast path for it.
     #[inline(never)]
     fn forward_slowly(&mut self, from: PortIndex, switch: SwitchIndex, out: PortIndex, slot: Slot) {
-        let network = &mut self.network;
-        if network.ports[out.index()].is_special() {
+        let (network, now) = (&mut self.network, self.clock.now());
+        let port = &mut network.ports[out.index()];
+        if let Some(wakes) = port.pass_marked(now, slot, &mut network.pool, &mut self.probe) {
+            let flow = network.pool.at(slot).packet.to.flow();
+            self.totals.count(Verdict::Mark);
+            self.accounts[flow.index()].marked += 1;
+            return enter(&mut self.clock.events, out, wakes);
+        }
+        if port.is_special() {
             let mut packet = network.pool.take(slot);
             packet.set_ingress(Network::reverse(from));
             return self.enter_special(out, &packet);
@@ -220,7 +227,6 @@ impl<P: Probe> Fabric<P> {
             let packet = &mut network.pool.at_mut(slot).packet;
             packet.set_ingress(Network::reverse(from));
         }
-        let now = self.clock.now();
         let probe = &mut self.probe;
         let offer = Offer::at(now, slot);
         let verdict = if let Some(passed) = network.pass_late(switch, out, offer, probe) {

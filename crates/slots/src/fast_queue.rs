@@ -1,4 +1,4 @@
-//! The fast queue: FIFO at a known rate, without departure events.
+//! The fast queue of a port: FIFO at a known rate, without departure events.
 //!
 //! The departure follows on arrival: max(now, departure of the packet before) + size / rate. Stored packets and those
 //! on the wire stand in one row; a cursor, advanced lazily, separates them. Exactly one stored packet is being sent,
@@ -12,14 +12,12 @@ use std::mem::offset_of;
 
 use incastle_units::{Span, Time};
 
-use super::Backlog;
-use crate::layout::Slot;
-use crate::network::Pool;
+use crate::{Linked, Pool, Slot};
 
 /// The queue's state; the packets are in the port's row.
 #[derive(Debug)]
 #[repr(C)]
-pub(super) struct FastQueue {
+pub struct FastQueue {
     /// The packet being sent, if there is one.
     sending: Slot,
     stored_packets: u32,
@@ -32,19 +30,22 @@ pub(super) struct FastQueue {
 
 /// Packets stored, the one being sent included, and their bytes.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Stored {
-    pub(super) packets: u32,
-    pub(super) bytes: u64,
+pub struct Stored {
+    /// Packets.
+    pub packets: u32,
+    /// Bytes on the wire.
+    pub bytes: u64,
 }
 
 /// A departure of a queue with several packets: the sending of the next begins.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Succession {
-    pub(super) at: Time,
+pub struct Succession {
+    /// The departure.
+    pub at: Time,
     /// The packet whose sending begins.
-    pub(super) begins: Slot,
+    pub begins: Slot,
     /// The packets stored from then on, that packet included.
-    pub(super) stored: Stored,
+    pub stored: Stored,
 }
 
 impl Default for FastQueue {
@@ -61,26 +62,28 @@ impl Default for FastQueue {
 
 impl FastQueue {
     /// Bytes of the fields that an arrival over the link reads.
-    pub(super) const FIRST: usize = offset_of!(Self, busy_until);
+    pub const FIRST: usize = offset_of!(Self, busy_until);
 
     /// The packet being sent, if there is one.
     #[inline(always)]
-    pub(super) const fn sending(&self) -> Slot {
+    pub const fn sending(&self) -> Slot {
         self.sending
     }
 
+    /// The departure of the last packet accepted so far.
     #[inline(always)]
-    pub(super) const fn busy_until(&self) -> Time {
+    pub const fn busy_until(&self) -> Time {
         self.busy_until
     }
 
     /// The departure of the packet being sent, since the last advance.
-    pub(super) fn next_departure(&self) -> Option<Time> {
+    pub fn next_departure(&self) -> Option<Time> {
         (self.stored_packets > 0).then_some(self.departs)
     }
 
+    /// The packets stored.
     #[inline(always)]
-    pub(super) const fn stored(&self) -> Stored {
+    pub const fn stored(&self) -> Stored {
         Stored {
             packets: self.stored_packets,
             bytes: self.stored_bytes,
@@ -89,33 +92,31 @@ impl FastQueue {
 
     /// Whether a packet, the first of the row, is still counted as stored, with others behind it.
     #[inline(always)]
-    pub(super) fn holds_up(&self, first: Slot) -> bool {
+    pub fn holds_up(&self, first: Slot) -> bool {
         let sending = select_unpredictable(self.stored_packets > 1, self.sending, Slot::NONE);
         sending == first
     }
 
-    pub(super) fn backlog(&self, pool: &Pool) -> Backlog {
-        let sending = pool.get(self.sending).map(|flight| flight.packet.size);
-        let (sends, size) = (u32::from(sending.is_some()), sending.unwrap_or(0));
-        let waiting = self.stored_packets - sends;
-        Backlog::of(waiting, self.stored_bytes - u64::from(size), sending)
+    /// The size of the packet being sent, if there is one.
+    pub fn sending_size<P: Linked>(&self, pool: &Pool<P>) -> Option<u16> {
+        pool.get(self.sending).map(|flight| flight.packet.size())
     }
 
     /// Packets that occupied the line were taken back: it is free at that instant.
-    pub(super) fn set_busy_until(&mut self, free_at: Time) {
+    pub fn set_busy_until(&mut self, free_at: Time) {
         self.busy_until = free_at;
     }
 
     /// Occupies the line from `ready` on, once it is free, for a span; returns the end.
     #[inline(always)]
-    pub(super) fn occupy(&mut self, ready: Time, span: Span) -> Time {
+    pub fn occupy(&mut self, ready: Time, span: Span) -> Time {
         self.busy_until = self.busy_until.max(ready) + span;
         self.busy_until
     }
 
     /// Appends an admitted packet that departs at that instant.
     #[inline(always)]
-    pub(super) fn push(&mut self, departs: Time, slot: Slot, size: u16) {
+    pub fn push(&mut self, departs: Time, slot: Slot, size: u16) {
         let first = self.stored_packets == 0;
         self.sending = select_unpredictable(first, slot, self.sending);
         self.departs = select_unpredictable(first, departs, self.departs);
@@ -125,11 +126,11 @@ impl FastQueue {
 
     /// Processes every departure until `now` and reports those that leave packets behind.
     #[inline(always)]
-    pub(super) fn advance(
+    pub fn advance<P: Linked>(
         &mut self,
         now: Time,
         delay: Span,
-        pool: &Pool,
+        pool: &Pool<P>,
         succeeded: impl FnMut(Succession),
     ) {
         if self.stored_packets > 1 {
@@ -140,7 +141,7 @@ impl FastQueue {
 
     /// Processes the departure of the last stored packet.
     #[inline(always)]
-    pub(super) fn advance_last(&mut self, now: Time) {
+    pub fn advance_last(&mut self, now: Time) {
         let gone = self.stored_packets <= 1 && self.departs <= now;
         self.sending = select_unpredictable(gone, Slot::NONE, self.sending);
         self.stored_packets = select_unpredictable(gone, 0, self.stored_packets);
@@ -149,23 +150,23 @@ impl FastQueue {
 
     /// As `advance`, for all packets before the last.
     #[inline(always)]
-    fn advance_crowd(
+    fn advance_crowd<P: Linked>(
         &mut self,
         now: Time,
         delay: Span,
-        pool: &Pool,
+        pool: &Pool<P>,
         mut succeeded: impl FnMut(Succession),
     ) {
         while self.stored_packets > 1 && self.departs <= now {
             let gone = pool.at(self.sending);
             self.stored_packets -= 1;
-            self.stored_bytes -= u64::from(gone.packet.size);
+            self.stored_bytes -= u64::from(gone.packet.size());
             succeeded(Succession {
                 at: self.departs,
-                begins: gone.packet.behind,
+                begins: gone.packet.behind(),
                 stored: self.stored(),
             });
-            self.sending = gone.packet.behind;
+            self.sending = gone.packet.behind();
             self.departs = gone.arrives - delay;
         }
     }
