@@ -228,7 +228,7 @@ impl Controller for Algorithm {
         dispatch!(self, c => c.window())
     }
 
-    #[inline]
+    #[inline(always)]
     fn pacing(&self) -> Option<Rate> {
         dispatch!(self, c => c.pacing())
     }

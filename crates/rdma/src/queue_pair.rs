@@ -71,13 +71,6 @@ pub enum DataAt {
     Never,
 }
 
-/// The packet that leaves next.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Departure {
-    Response,
-    Request(Next),
-}
-
 /// One endpoint of a connection.
 pub struct QueuePair {
     requester: Requester,
@@ -86,6 +79,9 @@ pub struct QueuePair {
     /// The window and the next timer of the control since its last call, NEVER without a timer.
     window: Window,
     control_at: Time,
+    /// A data packet or the request of a READ may leave from then on; NEVER while there is none. Kept up to date by
+    /// [`Self::schedule`]: NICs ask for it more often than it changes.
+    departs_at: Time,
     config: Arc<Config>,
     departures: Departures,
     retry: Retry,
@@ -115,6 +111,7 @@ impl QueuePair {
             departures: Departures::new(algorithm.pacing()),
             window: algorithm.window(),
             control_at: algorithm.next_timer().unwrap_or(Time::NEVER),
+            departs_at: Time::NEVER,
             algorithm,
             retry: Retry::new(),
             events: VecDeque::new(),
@@ -131,7 +128,9 @@ impl QueuePair {
 
     /// The application posts a message of `bytes`, at least one.
     pub fn post(&mut self, verb: Verb, bytes: u64) -> MessageId {
-        self.requester.post(verb, bytes, &self.config)
+        let id = self.requester.post(verb, bytes, &self.config);
+        self.schedule();
+        id
     }
 
     /// A packet arrived.
@@ -165,6 +164,7 @@ impl QueuePair {
             }
         }
         self.asleep = !self.is_active();
+        self.schedule();
     }
 
     /// Annex A17: a marked packet, in sequence or not, makes the receiver send a CNP.
@@ -291,6 +291,7 @@ impl QueuePair {
             self.count_retry(now, Retried::Timeout, rng);
         }
         self.run_control_timers(now, rng);
+        self.schedule();
     }
 
     /// When to call [`Self::handle_timeout`]: the earlier of retransmission timer and control. The timers of the
@@ -318,13 +319,10 @@ impl QueuePair {
 
     /// When a data packet or the request of a READ may leave.
     pub fn data_at(&self, now: Time) -> DataAt {
-        match self
-            .next_departure(now)
-            .map(|departure| self.instant_of(departure))
-        {
-            None => DataAt::Never,
-            Some(at) if at > now => DataAt::At(at),
-            Some(_) => DataAt::Now,
+        match self.departs_at {
+            Time::NEVER => DataAt::Never,
+            at if at > now => DataAt::At(at),
+            _ => DataAt::Now,
         }
     }
 
@@ -343,18 +341,18 @@ impl QueuePair {
         if self.asleep && !self.failed {
             self.wake_control(now, rng);
             self.asleep = !self.is_active();
+            self.schedule();
         }
-        let departure = self.next_departure(now)?;
-        if self.instant_of(departure) > now {
+        if self.departs_at > now {
             return None;
         }
-        let packet = match departure {
-            Departure::Response => self.responder.send_response(now, &self.config),
-            Departure::Request(_) => {
-                let packet = self.requester.send(now, self.window, &self.config);
-                self.retry.on_sent(now, &self.config);
-                packet
-            }
+        let responds = self.responds_next(now);
+        let packet = if responds {
+            self.responder.send_response(now, &self.config)
+        } else {
+            let packet = self.requester.send(now, self.window, &self.config);
+            self.retry.on_sent(now, &self.config);
+            packet
         };
         self.stats.sent += 1;
         if packet.retransmission {
@@ -362,7 +360,7 @@ impl QueuePair {
             self.stats.retransmitted_bytes += u64::from(packet.payload);
         }
         if packet.is_data() {
-            self.response_left = departure == Departure::Response;
+            self.response_left = responds;
             let wire =
                 packet.ip_bytes(&self.config.headers).count() + u64::from(self.config.framing);
             self.departures.on_sent(now, Bytes::new(wire), &self.config);
@@ -373,6 +371,7 @@ impl QueuePair {
                 self.follow_control();
             }
         }
+        self.schedule();
         Some(packet)
     }
 
@@ -464,27 +463,27 @@ impl QueuePair {
         !self.requester.is_finished() || self.responder.has_response()
     }
 
-    /// The instant from which it may leave. The request of a READ is not paced.
-    fn instant_of(&self, departure: Departure) -> Time {
-        match departure {
-            Departure::Request(Next::ReadRequest) => Time::ZERO,
-            Departure::Request(Next::Data) | Departure::Response => self.departures.next(),
-        }
+    /// After every change: the instant from which the next packet may leave. The request of a READ is not paced.
+    fn schedule(&mut self) {
+        self.departs_at = match self.requester.next(self.window, &self.config) {
+            _ if self.failed => Time::NEVER,
+            Some(Next::ReadRequest) => Time::ZERO,
+            Some(Next::Data) => self.departures.next(),
+            None if self.responder.has_response() => self.departures.next(),
+            None => Time::NEVER,
+        };
     }
 
-    /// The packet whose turn it is.
-    fn next_departure(&self, now: Time) -> Option<Departure> {
-        if self.failed {
-            return None;
+    /// Whether the packet whose turn it is, is a response: these and requests take turns.
+    fn responds_next(&self, now: Time) -> bool {
+        if !self.responder.has_response() {
+            return false;
         }
-        let request = self.requester.next(self.window, &self.config);
         let held = now < self.departures.next();
-        match (self.responder.has_response(), request) {
-            (false, None) => None,
-            (true, None) => Some(Departure::Response),
-            (true, Some(Next::ReadRequest)) if held => Some(Departure::Request(Next::ReadRequest)),
-            (true, Some(_)) if !self.response_left => Some(Departure::Response),
-            (_, Some(next)) => Some(Departure::Request(next)),
+        match self.requester.next(self.window, &self.config) {
+            None => true,
+            Some(Next::ReadRequest) if held => false,
+            Some(_) => !self.response_left,
         }
     }
 

@@ -72,6 +72,11 @@ impl<T: Copy + PartialEq> RoundRobin<T> {
         self.ring.is_empty()
     }
 
+    /// Whether some have left since [`Self::take_left`].
+    pub fn has_left(&self) -> bool {
+        !self.left.is_empty()
+    }
+
     /// Takes those that have left.
     pub fn take_left(&mut self) -> impl Iterator<Item = T> {
         self.left.drain(..)
@@ -102,12 +107,16 @@ impl<T: Copy + PartialEq> RoundRobin<T> {
         let mut wake = Time::NEVER;
         let mut finished = usize::MAX;
         let mut served = None;
-        for step in 1..=count {
-            let place = (step + self.last) % count;
-            let name = self.ring[place];
-            match turn(name) {
+        let mut place = self.last;
+        if place >= count {
+            // Others have left.
+            place = place.checked_rem(count).unwrap_or(0);
+        }
+        for _ in 0..count {
+            place = if place + 1 < count { place + 1 } else { 0 };
+            match turn(self.ring[place]) {
                 Turn::Ready => {
-                    served = Some(name);
+                    served = Some(place);
                     break;
                 }
                 Turn::Later(at) => wake = wake.min(at),
@@ -115,17 +124,23 @@ impl<T: Copy + PartialEq> RoundRobin<T> {
                 Turn::Finished => finished = finished.min(place),
             }
         }
+        let name = served.map(|place| self.ring[place]);
         if finished < count {
             // Those before the first one that was met stay until a round meets them.
             let gone = |name: &mut T| turn(*name) == Turn::Finished;
             self.left.extend(self.ring.extract_if(finished.., gone));
+            served = name.map(|name| self.place_of(name));
         }
-        let Some(served) = served else {
+        let (Some(place), Some(name)) = (served, name) else {
             return Round::Idle(wake);
         };
-        let place = self.ring.iter().position(|name| *name == served);
-        self.last = place.expect("a queue pair with a packet stays");
-        Round::Serve(served)
+        self.last = place;
+        Round::Serve(name)
+    }
+
+    fn place_of(&self, name: T) -> usize {
+        let place = self.ring.iter().position(|other| *other == name);
+        place.expect("a queue pair with a packet stays")
     }
 }
 

@@ -293,7 +293,10 @@ impl Controller for Dcqcn {
             Form::Paper(_) => None,
             Form::Mellanox(form) => form.next_cut(),
         };
-        [self.recovery.timer, cut].into_iter().flatten().min()
+        match (self.recovery.timer, cut) {
+            (Some(timer), Some(cut)) => Some(timer.min(cut)),
+            (timer, cut) => timer.or(cut),
+        }
     }
 
     #[inline]

@@ -213,13 +213,21 @@ impl Endpoint {
         }
     }
 
-    /// As [`Self::receive`], for a queue pair.
+    /// As [`Self::receive`], for a queue pair; returns the bytes delivered before and after.
     #[inline]
-    pub(crate) fn receive_as_pair(&mut self, now: Time, packet: &Packet, extras: &mut Extras) {
+    pub(crate) fn receive_as_pair(
+        &mut self,
+        now: Time,
+        packet: &Packet,
+        extras: &mut Extras,
+    ) -> [u64; 2] {
         self.note_arrival(now, packet);
-        if let Transport::Rdma(endpoint) = &mut self.transport {
-            endpoint.receive(now, packet, extras, &mut self.rng);
-        }
+        let Transport::Rdma(endpoint) = &mut self.transport else {
+            unreachable!("it is a queue pair");
+        };
+        let before = endpoint.pair().delivered();
+        endpoint.receive(now, packet, extras, &mut self.rng);
+        [before, endpoint.pair().delivered()]
     }
 
     #[inline(always)]
@@ -365,6 +373,11 @@ impl Endpoint {
             .any(SlowPath::RECORDED | SlowPath::QUEUE_PAIR)
     }
 
+    /// Whether it is a queue pair that is not recorded.
+    pub(crate) fn is_unrecorded_pair(&self) -> bool {
+        self.slow_path.any(SlowPath::QUEUE_PAIR) && !self.is_recorded()
+    }
+
     /// Whether its packets take the slow path.
     #[inline(always)]
     pub(crate) fn sends_on_slow_path(&self) -> bool {
@@ -472,8 +485,10 @@ impl Endpoint {
 
     #[inline(never)]
     fn other_timeout(&self) -> Option<Time> {
-        let Transport::Udt(endpoint) = &self.transport else {
-            return self.queue_pair_timeout();
+        let endpoint = match &self.transport {
+            Transport::Udt(endpoint) => endpoint,
+            Transport::Rdma(endpoint) => return endpoint.pair().poll_timeout(),
+            Transport::Tcp(_) | Transport::Datagram(_) => return None,
         };
         // It sends nothing until the waiting packet has left: its deadlines may pass, and are checked then.
         let limited = self.is_limited() && !self.limiter_has_room();
@@ -483,11 +498,12 @@ impl Endpoint {
         endpoint.poll_timeout()
     }
 
+    /// As [`Self::poll_timeout`], for a queue pair.
     #[inline]
-    fn queue_pair_timeout(&self) -> Option<Time> {
+    pub(crate) fn pair_timeout(&self) -> Option<Time> {
         match &self.transport {
-            Transport::Rdma(endpoint) => endpoint.pair().poll_timeout(),
-            _ => None,
+            Transport::Rdma(endpoint) if self.limiter.is_none() => endpoint.pair().poll_timeout(),
+            _ => self.poll_timeout(),
         }
     }
 

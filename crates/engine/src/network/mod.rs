@@ -332,6 +332,15 @@ impl Network {
         }
     }
 
+    /// Enters an instant at which the NIC of a host looks for packets, unless an earlier one is entered, or it is never.
+    pub(crate) fn wake_nic_at(&mut self, host: HostIndex, at: Time, events: &mut EventQueue) {
+        let nic = self.nic(host);
+        if at < nic.wakes_at.unwrap_or(Time::NEVER) {
+            nic.wakes_at = Some(at);
+            self.enter_line_free(host, at, events);
+        }
+    }
+
     /// The NIC's line has another rate: an entered dequeue moves.
     pub(crate) fn move_dequeue(&mut self, index: HostIndex, now: Time, events: &mut EventQueue) {
         let at = self.nic_busy(index, now);

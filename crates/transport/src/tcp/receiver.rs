@@ -385,7 +385,7 @@ impl Receiver {
     }
 
     /// The next settled ACK, which leaves now.
-    #[inline]
+    #[inline(always)]
     pub(super) fn next_due(&mut self, config: &Config) -> Option<Ack> {
         if !self.settled {
             return None;

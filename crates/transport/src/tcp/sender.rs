@@ -167,10 +167,12 @@ impl Sender {
     }
 
     /// The rate at which segments leave, where there is one: the controller's, or that of internal pacing.
-    #[inline]
+    #[inline(always)]
     pub(super) fn pacing(&self, config: &Config, algorithm: &Algorithm, sent: u64) -> Option<Rate> {
-        let internal = || self.internal_pacing(config.pacing?, config, algorithm, sent);
-        algorithm.pacing().or_else(internal)
+        if let Some(rate) = algorithm.pacing() {
+            return Some(rate);
+        }
+        self.internal_pacing(config.pacing?, config, algorithm, sent)
     }
 
     #[cold]

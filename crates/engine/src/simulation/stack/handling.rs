@@ -51,6 +51,14 @@ impl Left {
         reached: false,
         finished: false,
     };
+
+    #[inline(always)]
+    pub(super) const fn finished(finished: bool) -> Self {
+        Self {
+            finished,
+            ..Self::NOTHING
+        }
+    }
 }
 
 impl<P: Probe> EndpointHandling<'_, P> {
@@ -78,11 +86,16 @@ impl<P: Probe> EndpointHandling<'_, P> {
     /// Reports the delivered bytes to the probe; returns whether as many have arrived as the application expects.
     #[inline(always)]
     pub(super) fn note_delivered(&mut self, before: u64) -> bool {
-        let endpoint = &mut *self.endpoint;
-        let delivered = endpoint.transport.delivered();
+        self.note_progress(before, self.endpoint.transport.delivered())
+    }
+
+    /// As [`Self::note_delivered`], with the bytes delivered by now.
+    #[inline(always)]
+    pub(super) fn note_progress(&mut self, before: u64, delivered: u64) -> bool {
         if delivered == before {
             return false;
         }
+        let endpoint = &mut *self.endpoint;
         let bytes = Bytes::new(delivered - before);
         self.probe
             .delivered(self.index.flow(), endpoint.host, self.now, bytes);
@@ -94,13 +107,36 @@ impl<P: Probe> EndpointHandling<'_, P> {
     }
 
     /// Sends the packets that the endpoint may send, on the fast path where the NIC has it, and
-    /// enters the next deadline.
+    /// enters the next deadline. Further packets than the first are sent out of line: a loop at this place makes the
+    /// compiler keep a dozen addresses on the stack, at the cost of every event.
     #[inline(always)]
     fn pump(mut self) -> Left {
         if self.endpoint.sends_on_slow_path() {
             return self.leave(Sending::SlowPath);
         }
-        while self.endpoint.staged.is_none() && !self.endpoint.transport.is_quiet(self.now) {
+        if self.may_send() {
+            let Some(slot) = self.network.reserve_in_place(self.endpoint.host, self.now) else {
+                return self.leave(Sending::Queued);
+            };
+            if self.send(slot) && self.may_send() {
+                return self.pump_further();
+            }
+        }
+        self.look_after()
+    }
+
+    /// As [`Self::pump`], outside of the path of every packet.
+    #[inline(never)]
+    fn pump_aside(self) -> Left {
+        if self.endpoint.sends_on_slow_path() {
+            return self.leave(Sending::SlowPath);
+        }
+        self.pump_further()
+    }
+
+    #[inline(never)]
+    fn pump_further(mut self) -> Left {
+        while self.may_send() {
             let Some(slot) = self.network.reserve_in_place(self.endpoint.host, self.now) else {
                 return self.leave(Sending::Queued);
             };
@@ -111,10 +147,9 @@ impl<P: Probe> EndpointHandling<'_, P> {
         self.look_after()
     }
 
-    /// As [`Self::pump`], outside of the path of every packet.
-    #[inline(never)]
-    fn pump_aside(self) -> Left {
-        self.pump()
+    #[inline(always)]
+    fn may_send(&mut self) -> bool {
+        self.endpoint.staged.is_none() && !self.endpoint.transport.is_quiet(self.now)
     }
 
     #[expect(clippy::unused_self, reason = "the event is handled")]
@@ -142,25 +177,33 @@ impl<P: Probe> EndpointHandling<'_, P> {
 
     /// After sending: reports to the probe, enters the deadline, and checks whether everything is acknowledged.
     #[inline(always)]
-    pub(super) fn look_after(self) -> Left {
-        let endpoint = self.endpoint;
-        if endpoint.watched
-            && let Some(control) = endpoint.transport.control()
+    pub(super) fn look_after(mut self) -> Left {
+        self.report_control();
+        self.enter_deadline(self.endpoint.poll_timeout());
+        Left::finished(self.endpoint.transport.poll_finished())
+    }
+
+    /// Reports the state of congestion control, where it is watched.
+    #[inline(always)]
+    pub(super) fn report_control(&mut self) {
+        if self.endpoint.watched
+            && let Some(control) = self.endpoint.transport.control()
         {
             let flow = self.index.flow();
             self.probe
                 .control(flow, self.now, &control.state, control.rtt);
         }
-        if let Some(deadline) = endpoint.poll_timeout()
-            && deadline < endpoint.wake
+    }
+
+    /// Enters the next deadline, if it is earlier than the entered one.
+    #[inline(always)]
+    pub(super) fn enter_deadline(&mut self, deadline: Option<Time>) {
+        if let Some(deadline) = deadline
+            && deadline < self.endpoint.wake
         {
-            endpoint.wake = deadline;
+            self.endpoint.wake = deadline;
             let at = self.network.turns.next(deadline.max(self.now));
             self.events.push(Event::new(at, Kind::Timer, self.index.0));
-        }
-        Left {
-            finished: endpoint.transport.poll_finished(),
-            ..Left::NOTHING
         }
     }
 }

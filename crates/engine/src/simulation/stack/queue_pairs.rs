@@ -5,117 +5,179 @@
 use incastle_rdma::{Round, Turn};
 use incastle_units::Time;
 
-use super::handling::EndpointHandling;
+use super::handling::{EndpointHandling, Left};
 use super::{Fabric, HostStack};
 use crate::core::{EndpointIndex, Event, HostIndex, Kind};
+use crate::flow::{Endpoint, RdmaEndpoint};
 use crate::layout::Slot;
 use crate::network::Network;
 use crate::probe::Probe;
 
 /// A queue pair's dealings with its NIC at an event.
 struct Posted {
+    host: HostIndex,
     /// Its control packets that wait there now.
     made: usize,
     /// It has joined the round robin, and gathers telemetry.
     gathers: bool,
     /// The NIC may send now.
     serves: bool,
+    recorded: bool,
+}
+
+/// The rest of an event at a queue pair, left to the host stack.
+enum Rest {
+    /// Nothing leaves its NIC now.
+    Left(Left),
+    /// It is seen to after its NIC has sent.
+    Posted(Posted),
 }
 
 impl<P: Probe> EndpointHandling<'_, P> {
-    /// A packet arrives at a queue pair that is not recorded, and leaves its slot.
+    /// A packet arrives at a queue pair that is not recorded, and leaves its slot. Returns whether as many bytes have
+    /// arrived as the application expects.
     fn receive_as_pair(&mut self, slot: Slot) -> bool {
-        let before = self.endpoint.transport.delivered();
         let Network { pool, extras, .. } = &mut *self.network;
         let packet = &pool.at(slot).packet;
-        self.endpoint.receive_as_pair(self.now, packet, extras);
+        let [before, delivered] = self.endpoint.receive_as_pair(self.now, packet, extras);
         pool.free(slot);
-        self.note_delivered(before)
+        self.note_progress(before, delivered)
     }
 
-    /// The control packets of a queue pair wait at its NIC, and it joins the round robin if it has data.
+    /// After an event at a queue pair.
+    fn pump_pair(mut self) -> Rest {
+        let posted = self.post();
+        if posted.serves || posted.gathers || posted.recorded {
+            return Rest::Posted(posted);
+        }
+        Rest::Left(self.look_after_pair())
+    }
+
+    /// As `look_after`, for a queue pair.
+    fn look_after_pair(mut self) -> Left {
+        self.report_control();
+        self.enter_deadline(self.endpoint.pair_timeout());
+        let pair = self.endpoint.queue_pair();
+        Left::finished(pair.is_some_and(RdmaEndpoint::poll_finished))
+    }
+
+    /// The control packets of a queue pair wait at its NIC, and it joins the round robin if it has data. The first control
+    /// packet leaves at once where it would be the next packet of the NIC.
     fn post(&mut self) -> Posted {
         let (now, host) = (self.now, self.endpoint.host);
         let ns3 = self.network.is_ns3();
+        let recorded = self.endpoint.is_recorded();
         let free_at = self.network.line_free_at(host);
-        let Network {
-            pool,
-            extras,
-            hosts,
-            ..
-        } = &mut *self.network;
-        let nic = hosts[host.index()].queue_pairs.get_or_insert_default();
-        let mut made = 0;
+        let in_place = self.network.sends_in_place(host);
+        let network = &mut *self.network;
+        let (pool, extras) = (&mut network.pool, &mut network.extras);
+        let host_state = &mut network.hosts[host.index()];
+        let nic = host_state.queue_pairs.get_or_insert_default();
+        let pair = self.endpoint.queue_pair().expect("it is a queue pair");
+        let joins = pair.joins(now);
+        let gathers = joins && pair.gathers_telemetry();
+        // Otherwise the NIC has entered an instant for all others already.
+        let looks = !ns3 && nic.wakes_at.is_none_or(|wake| wake > free_at);
+        let at_once = looks && free_at <= now && in_place && !recorded && !gathers;
+        let mut at_once = at_once && nic.control.is_empty() && nic.pauses.is_none();
+        let (mut made, mut leaves) = (0, None);
         while self.endpoint.owes_control() {
             let slot = pool.reserve();
             if !self.endpoint.poll_control(&mut pool.at_mut(slot).packet) {
                 pool.free(slot);
                 break;
             }
-            nic.control.push_back(slot);
+            if std::mem::take(&mut at_once) {
+                leaves = Some(slot);
+            } else {
+                nic.control.push_back(slot);
+            }
             made += 1;
         }
         let pair = self.endpoint.queue_pair().expect("it is a queue pair");
         pair.forget_answered(extras);
-        let joins = pair.joins(now);
-        let gathers = joins && pair.gathers_telemetry();
         if joins {
             nic.pairs.join(self.index);
         }
         let mut posted = Posted {
+            host,
             made,
             gathers,
             serves: ns3,
+            recorded,
         };
-        let mut wake = None;
-        if ns3 {
-            // qbb-net-device.cc, UpdateNextAvail: an entered wake-up moves, but only to an earlier instant, also where the
-            // queue pair has nothing left to send.
-            let at = pair.paced_until().max(now);
-            wake = Some(at)
-                .filter(|at| pair.poll_moved() && nic.wakes_at.is_some_and(|wake| *at < wake));
-        } else if nic.wakes_at.is_none_or(|wake| wake > free_at) {
-            // Otherwise the NIC has entered an instant for all others already.
-            let turn = if nic.control.is_empty() {
-                self.endpoint.turn(now, nic.paused())
-            } else {
-                Turn::Ready
-            };
-            let at = match turn {
-                Turn::Later(at) => at,
-                Turn::Blocked => Time::NEVER,
-                // One that has finished leaves the round robin.
-                Turn::Ready | Turn::Finished => now,
-            };
-            posted.serves = at.max(free_at) <= now;
-            let at = at.max(free_at);
-            wake = Some(at).filter(|at| *at > now && *at < nic.wakes_at.unwrap_or(Time::NEVER));
+        if let Some(slot) = leaves {
+            posted.serves = nic.is_busy();
+            self.network.send_in_place(host, now, slot, self.events);
+            return posted;
         }
-        if let Some(at) = wake {
-            nic.wakes_at = Some(at);
-            self.network.enter_line_free(host, at, self.events);
+        if ns3 {
+            self.move_wake_up();
+        } else if looks {
+            posted.serves = self.look(free_at);
         }
         posted
+    }
+
+    /// The NIC, whose line is free at an instant, may send the next packet of this queue pair now; returns whether it may.
+    /// Else it enters the instant at which it may.
+    fn look(&mut self, free_at: Time) -> bool {
+        let nic = self.network.nic(self.endpoint.host);
+        let turn = if nic.control.is_empty() {
+            self.endpoint.turn(self.now, nic.paused())
+        } else {
+            Turn::Ready
+        };
+        let at = match turn {
+            Turn::Later(at) => at,
+            Turn::Blocked => Time::NEVER,
+            // One that has finished leaves the round robin.
+            Turn::Ready | Turn::Finished => self.now,
+        };
+        let at = at.max(free_at);
+        if at > self.now {
+            self.network
+                .wake_nic_at(self.endpoint.host, at, self.events);
+        }
+        at <= self.now
+    }
+
+    /// qbb-net-device.cc, UpdateNextAvail: an entered wake-up moves, but only to an earlier instant, also where the queue
+    /// pair has nothing left to send.
+    fn move_wake_up(&mut self) {
+        let pair = self.endpoint.queue_pair().expect("it is a queue pair");
+        let (moved, at) = (pair.poll_moved(), pair.paced_until().max(self.now));
+        let host = self.endpoint.host;
+        if moved && self.network.nic(host).wakes_at.is_some() {
+            self.network.wake_nic_at(host, at, self.events);
+        }
     }
 }
 
 impl<P: Probe> HostStack<P> {
-    /// A packet arrives at a queue pair that is not recorded.
-    #[inline(never)]
-    pub(super) fn deliver_to_pair(&mut self, index: EndpointIndex, slot: Slot) {
+    /// A packet arrives, if it is for a queue pair that is not recorded; returns whether it is.
+    #[inline(always)]
+    pub(super) fn deliver_to_pair(&mut self, index: EndpointIndex, slot: Slot) -> bool {
         let Some(mut handling) = self.handling(index) else {
-            return;
+            return false;
         };
+        if !handling.endpoint.is_unrecorded_pair() {
+            return false;
+        }
         if handling.receive_as_pair(slot) {
             self.notify(self.flows.arrival(index));
+            self.pump_queue_pair(index);
+        } else {
+            let rest = handling.pump_pair();
+            self.see_to_pair(index, rest);
         }
-        self.pump_queue_pair(index);
         self.settle_lost();
+        true
     }
 
     /// After an event at a queue pair: its NIC sends what may leave.
     pub(super) fn pump_queue_pair(&mut self, index: EndpointIndex) {
-        let Some(mut handling) = self.handling(index) else {
+        let Some(handling) = self.handling(index) else {
             return;
         };
         let endpoint = &handling.endpoint;
@@ -123,22 +185,28 @@ impl<P: Probe> HostStack<P> {
             // It was opened, and no event of its NIC.
             return;
         }
-        let (host, recorded) = (endpoint.host, endpoint.is_recorded());
-        let posted = handling.post();
-        if !posted.serves && !posted.gathers && !recorded {
-            let left = handling.look_after();
-            return self.see_to(index, left);
-        }
+        let rest = handling.pump_pair();
+        self.see_to_pair(index, rest);
+    }
+
+    fn see_to_pair(&mut self, index: EndpointIndex, rest: Rest) {
+        let posted = match rest {
+            Rest::Left(left) => return self.see_to(index, left),
+            Rest::Posted(posted) => posted,
+        };
         if posted.gathers {
             self.fabric.gather_telemetry();
         }
-        if recorded {
-            self.trace_control(host, index, posted.made);
+        if posted.recorded {
+            self.trace_control(posted.host, index, posted.made);
         }
         if posted.serves {
-            self.serve(host);
+            self.serve(posted.host);
         }
-        self.look_after(index);
+        if let Some(handling) = self.handling(index) {
+            let left = handling.look_after_pair();
+            self.see_to(index, left);
+        }
     }
 
     /// The line of a NIC may be free, or the pacing of a queue pair over.
@@ -164,6 +232,7 @@ impl<P: Probe> HostStack<P> {
         if self.fabric.network.is_ns3() {
             return self.serve_as_in_ns3(host, now);
         }
+        let in_place = self.fabric.network.sends_in_place(host);
         loop {
             let free_at = self.fabric.network.line_free_at(host);
             if free_at > now {
@@ -172,8 +241,8 @@ impl<P: Probe> HostStack<P> {
             let Some(slot) = self.next_packet(host, now) else {
                 return;
             };
-            let Fabric { network, clock, .. } = &mut self.fabric;
-            if network.sends_in_place(host) {
+            if in_place {
+                let Fabric { network, clock, .. } = &mut self.fabric;
                 network.send_in_place(host, now, slot, &mut clock.events);
             } else {
                 self.fabric.send(host, slot);
@@ -241,13 +310,12 @@ impl<P: Probe> HostStack<P> {
         let nic = self.fabric.network.nic(host);
         let paused = nic.paused();
         let round = nic.pairs.round(|index| flows.turn(index, now, paused));
-        for index in nic.pairs.take_left() {
-            if let Some(pair) = self
-                .flows
-                .get(index)
-                .and_then(|endpoint| endpoint.queue_pair())
-            {
-                pair.in_turn = false;
+        if nic.pairs.has_left() {
+            for index in nic.pairs.take_left() {
+                let endpoint = self.flows.get(index);
+                if let Some(pair) = endpoint.and_then(Endpoint::queue_pair) {
+                    pair.in_turn = false;
+                }
             }
         }
         round
@@ -294,13 +362,8 @@ impl<P: Probe> HostStack<P> {
         }
     }
 
-    /// Enters an instant at which the NIC looks for packets, unless an earlier one is entered, or it is never.
     fn wake(&mut self, host: HostIndex, at: Time) {
-        let network = &mut self.fabric.network;
-        let nic = network.nic(host);
-        if at < nic.wakes_at.unwrap_or(Time::NEVER) {
-            nic.wakes_at = Some(at);
-            network.enter_line_free(host, at, &mut self.fabric.clock.events);
-        }
+        let Fabric { network, clock, .. } = &mut self.fabric;
+        network.wake_nic_at(host, at, &mut clock.events);
     }
 }

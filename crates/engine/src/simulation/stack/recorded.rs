@@ -6,7 +6,6 @@ use incastle_units::Time;
 
 use super::HostStack;
 use crate::core::{EndpointIndex, HostIndex};
-use crate::flow::Endpoint;
 use crate::layout::Slot;
 use crate::network::{Network, Packet};
 use crate::probe::{Probe, TraceEvent};
@@ -17,10 +16,8 @@ impl<P: Probe> HostStack<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn deliver_aside(&mut self, index: EndpointIndex, slot: Slot) {
-        let is_pair =
-            |endpoint: &Endpoint| endpoint.receives_on_slow_path() && !endpoint.is_recorded();
-        if self.flows.peek(index).is_some_and(is_pair) {
-            return self.deliver_to_pair(index, slot);
+        if self.deliver_to_pair(index, slot) {
+            return;
         }
         let packet = &self.fabric.network.pool.take(slot);
         self.fabric
