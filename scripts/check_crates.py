@@ -59,7 +59,9 @@ BELOW: dict[str, set[str]] = {
         *("units", "congestion", "queueing", "transport", "engine", "recorder"),
         *("scenario", "workload", "experiment"),
     },
-    "wasm": {"units", "congestion", "engine", "recorder", "scenario", "experiment"},
+    "wasm": {
+        *("units", "congestion", "engine", "recorder", "scenario", "experiment", "explanation"),
+    },
     "xtask": {"units", "congestion", "scenario", "experiment"},
     "driver": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "recorder"),

@@ -4,7 +4,18 @@ import { createRequire } from "node:module";
 import { pathToFileURL } from "node:url";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { DIST, digest, launch, missing, open, otherDigest, serve, slide } from "./page";
+import {
+  DIST,
+  changeScenario,
+  digest,
+  launch,
+  missing,
+  open,
+  otherDigest,
+  scenarioText,
+  serve,
+  slide,
+} from "./page";
 import type { Served } from "./page";
 
 const K = "switch.queue.marking_threshold";
@@ -193,23 +204,6 @@ async function editScenario(page: Page, typed: string): Promise<void> {
   await page.keyboard.press("Control+Home");
   if (typed.endsWith("\n")) await page.keyboard.insertText(typed);
   else await page.keyboard.type(typed);
-}
-
-async function changeScenario(page: Page, change: (text: string) => string): Promise<void> {
-  await page.click("#tab-Scenario");
-  const text = await scenarioText(page);
-  await page.locator(".cm-content").click();
-  await page.keyboard.press("Control+A");
-  await page.keyboard.insertText(change(text));
-}
-
-async function scenarioText(page: Page): Promise<string> {
-  await page.click("#tab-Share");
-  const download = page.waitForEvent("download");
-  await page.click("text=Download the scenario");
-  const text = readFileSync(await (await download).path(), "utf8");
-  await page.click("#tab-Scenario");
-  return text;
 }
 
 /** The address, once the page has paused and settled. */

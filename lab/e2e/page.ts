@@ -100,3 +100,22 @@ export async function otherDigest(page: Page, before: string): Promise<string> {
   );
   return digest(page);
 }
+
+/** Types another scenario in place of the one in the editor. */
+export async function changeScenario(page: Page, change: (text: string) => string): Promise<void> {
+  await page.click("#tab-Scenario");
+  const text = await scenarioText(page);
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("Control+A");
+  await page.keyboard.insertText(change(text));
+}
+
+/** The text in the editor. */
+export async function scenarioText(page: Page): Promise<string> {
+  await page.click("#tab-Share");
+  const download = page.waitForEvent("download");
+  await page.click("text=Download the scenario");
+  const text = readFileSync(await (await download).path(), "utf8");
+  await page.click("#tab-Scenario");
+  return text;
+}

@@ -6,6 +6,7 @@ import "./style/page.css";
 import "./style/panels.css";
 import "./style/plot.css";
 import "./style/lesson.css";
+import "./style/explain.css";
 import { followAddress, keepState, openPage } from "./link/keeping";
 import { scaleQueues } from "./network/NetworkView";
 import { App } from "./page/App";

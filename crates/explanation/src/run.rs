@@ -1,5 +1,7 @@
 //! The tables of a finished run that explanations need besides the record.
 
+use std::collections::BTreeSet;
+
 use arrow_array::RecordBatch;
 
 use crate::columns::{Malformed, reals, texts, value, wholes};
@@ -110,20 +112,66 @@ impl Run {
         format!("{}:{}", flow.group, flow.index)
     }
 
-    /// The slowest transfer of a flow; one that is not complete has lasted until the end. Only those that began in
-    /// the measured interval count, if there are any.
+    /// Some transfers, the slowest first; those not complete have lasted until the end. Only those that began in the
+    /// measured interval count, if there are any.
+    fn slowest_first(&self, is_wanted: impl Fn(&Transfer) -> bool) -> Vec<&Transfer> {
+        let [from, to] = self.instants.measured_s;
+        let is_measured = |one: &&Transfer| from <= one.started_s && one.started_s < to;
+        let mut found: Vec<_> = self.transfers.iter().filter(|one| is_wanted(one)).collect();
+        if found.iter().any(is_measured) {
+            found.retain(is_measured);
+        }
+        found.sort_by(|a, b| self.lasted_s(b).total_cmp(&self.lasted_s(a)));
+        found
+    }
+
+    fn lasted_s(&self, one: &Transfer) -> f64 {
+        one.completed_s.unwrap_or(self.instants.simulated_s) - one.started_s
+    }
+
+    /// The slowest transfer of a flow.
     pub(crate) fn slowest(&self, flow: u64) -> Option<&Transfer> {
-        let Instants {
-            simulated_s,
-            measured_s,
-        } = self.instants;
-        let lasted = |one: &Transfer| one.completed_s.unwrap_or(simulated_s) - one.started_s;
-        let is_measured =
-            |one: &Transfer| measured_s[0] <= one.started_s && one.started_s < measured_s[1];
-        let all = || self.transfers.iter().filter(|one| one.flow == flow);
-        let slower = |a, b| if lasted(b) > lasted(a) { b } else { a };
-        let measured = all().filter(|one| is_measured(one)).reduce(slower);
-        measured.or_else(|| all().reduce(slower))
+        self.slowest_first(|one| one.flow == flow)
+            .into_iter()
+            .next()
+    }
+
+    /// The flows with transfers, of one group or of all, that with the slowest transfer first.
+    pub fn by_time(&self, group: Option<&str>) -> Vec<u64> {
+        let is_wanted =
+            |one: &Transfer| group.is_none_or(|group| self.flows[one.flow as usize].group == group);
+        let mut known = BTreeSet::new();
+        let flows = self
+            .slowest_first(is_wanted)
+            .into_iter()
+            .map(|one| one.flow);
+        flows.filter(|flow| known.insert(*flow)).collect()
+    }
+
+    /// How long the slowest transfer took, or has lasted, in seconds; 0 if there is none.
+    pub fn longest_s(&self) -> f64 {
+        let slowest = self.slowest_first(|_| true);
+        slowest.first().map_or(0.0, |one| self.lasted_s(one))
+    }
+
+    /// The number of a flow: named by its number, as GROUP:INDEX, or GROUP for its slowest.
+    pub fn numbered(&self, name: &str) -> Option<u64> {
+        let place = |is_wanted: &dyn Fn(&Flow) -> bool| self.flows.iter().position(is_wanted);
+        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
+        let found = if let Some((group, index)) = name.split_once(':') {
+            let index: u64 = index.parse().ok().filter(|_| digits(index))?;
+            place(&|flow| flow.index == index && flow.group == group)
+        } else if let Some(first) = place(&|flow| flow.group == name) {
+            return self
+                .by_time(Some(name))
+                .first()
+                .copied()
+                .or(Some(first as u64));
+        } else {
+            let number: usize = name.parse().ok().filter(|_| digits(name))?;
+            Some(number).filter(|number| *number < self.flows.len())
+        };
+        found.map(|place| place as u64)
     }
 
     /// The other queue pairs of the hosts of some flows that a record is to have, too: of those that lived at the same
@@ -238,6 +286,30 @@ mod tests {
             Some(9.0)
         );
         assert_eq!(began(Vec::new()), None);
+    }
+
+    #[test]
+    fn a_flow_has_several_names() {
+        let of_group = |group: &str, index| Flow {
+            group: group.to_owned(),
+            index,
+            ..flow("a", 0.0, None, 0)
+        };
+        let flows = vec![of_group("one", 0), of_group("two", 0), of_group("two", 1)];
+        let slow = Transfer {
+            flow: 2,
+            ..transfer(2.0, None)
+        };
+        let run = run(flows, vec![transfer(2.0, Some(3.0)), slow]);
+        assert_eq!(
+            ["1", "two:0", "two", "one"].map(|name| run.numbered(name)),
+            [1, 1, 2, 0].map(Some)
+        );
+        assert_eq!(
+            ["3", "two:2", "three", "+1", "two:+1", ""].map(|name| run.numbered(name)),
+            [None; 6]
+        );
+        assert_eq!((run.by_time(None), run.longest_s()), (vec![2, 0], 8.0));
     }
 
     #[test]

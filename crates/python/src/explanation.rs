@@ -80,6 +80,21 @@ impl ExplainedRun {
         run.map(Self).map_err(|error| malformed(&error))
     }
 
+    /// The number of a flow: named by its number, as GROUP:INDEX, or GROUP for its slowest.
+    fn numbered(&self, name: &str) -> Option<u64> {
+        self.0.numbered(name)
+    }
+
+    /// The flows with transfers, that with the slowest transfer first.
+    fn by_time(&self) -> Vec<u64> {
+        self.0.by_time(None)
+    }
+
+    /// How long the slowest transfer took, or has lasted, in seconds; 0 if there is none.
+    fn longest_s(&self) -> f64 {
+        self.0.longest_s()
+    }
+
     /// The other queue pairs that a record of some flows is to have.
     fn neighbours(&self, queue_pairs: Option<&[u8]>, flows: Vec<u64>) -> PyResult<Vec<u64>> {
         let found = self.0.neighbours(&batches(queue_pairs)?, &flows);

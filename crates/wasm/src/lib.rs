@@ -7,6 +7,7 @@
 
 mod check;
 mod controllers;
+mod explainer;
 mod outcome;
 mod picture;
 mod run;
@@ -16,6 +17,7 @@ use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use check::check;
+pub use explainer::Explainer;
 pub use outcome::Outcome;
 pub use run::Run;
 pub use samples::Samples;

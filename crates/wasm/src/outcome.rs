@@ -6,7 +6,10 @@ use arrow_array::RecordBatch;
 use arrow_ipc::writer::StreamWriter;
 use arrow_schema::ArrowError;
 use incastle_experiment::{Output, Total, arrow};
+use incastle_explanation::{Instants, Run};
 use wasm_bindgen::prelude::{JsError, wasm_bindgen};
+
+use crate::explainer::Explainer;
 
 /// The result of a run.
 #[wasm_bindgen]
@@ -16,10 +19,12 @@ pub struct Outcome {
     totals: BTreeMap<&'static str, f64>,
     notes: Vec<String>,
     tables: Vec<(String, RecordBatch)>,
+    /// The complete scenario.
+    scenario: String,
 }
 
 impl Outcome {
-    pub(crate) fn new(from: Output) -> Result<Self, ArrowError> {
+    pub(crate) fn new(from: Output, scenario: String) -> Result<Self, ArrowError> {
         let totals = from.totals.entries().into_iter();
         let tables = from.tables.into_iter();
         Ok(Self {
@@ -30,7 +35,14 @@ impl Outcome {
             tables: tables
                 .map(|table| Ok((table.name.clone(), arrow::batch(table)?)))
                 .collect::<Result<_, ArrowError>>()?,
+            scenario,
         })
+    }
+
+    /// A table; empty if the run has none of this name.
+    pub(crate) fn batches(&self, name: &str) -> Vec<RecordBatch> {
+        let named = self.tables.iter().filter(|(other, _)| other == name);
+        named.map(|(_, batch)| batch.clone()).collect()
     }
 }
 
@@ -65,6 +77,18 @@ impl Outcome {
     pub fn table_names(&self) -> String {
         let names: Vec<&str> = self.tables.iter().map(|(name, _)| &**name).collect();
         crate::json(&names)
+    }
+
+    /// Explains its flows.
+    pub fn explainer(&self) -> Result<Explainer, JsError> {
+        let instant = |name| self.totals.get(name).copied().unwrap_or(0.0);
+        let instants = Instants {
+            simulated_s: instant("simulated_s"),
+            measured_s: [instant("measured_from_s"), instant("measured_to_s")],
+        };
+        let (flows, transfers) = (self.batches("flows"), self.batches("transfers"));
+        let run = Run::read(&flows, &transfers, instants, self.scenario.clone())?;
+        Ok(Explainer::new(run, self))
     }
 
     /// A table as a stream of Arrow's IPC format.

@@ -85,7 +85,7 @@ impl Run {
     /// The result; a run that has not reached its end is marked as interrupted.
     pub fn finish(self) -> Result<Outcome, JsError> {
         let output = self.inner.finish(&self.scenario, &Unattended);
-        Ok(Outcome::new(output)?)
+        Ok(Outcome::new(output, self.scenario.resolved())?)
     }
 }
 

@@ -10,6 +10,7 @@ import { Chart } from "./Chart";
 import { chartedIndices } from "./charted";
 import { completionLines, percentile } from "./completions";
 import type { Completions } from "./completions";
+import { ExplainButtons } from "../explain/Explain";
 import { Flows } from "./Flows";
 import type { LineSet } from "./lines";
 import { queueLines, rateLines, summary, windowLines } from "./lines";
@@ -40,6 +41,7 @@ export function Charts({ side }: { side: SideName }) {
         top={topOf("windows", windows.unit)}
         empty="No flow here has a window or a rate of its congestion control."
       >
+        <ExplainButtons side={side} flows={windows.lines.map(({ name }) => name)} />
         <Flows side={side} />
       </Chart>
       <Chart

@@ -1,5 +1,6 @@
 // The page: experiment and settings on the left, the runs on the right.
 import { Charts } from "../charts/Charts";
+import { Explain } from "../explain/Explain";
 import { NetworkView } from "../network/NetworkView";
 import { comparing, notice, shown } from "../state/lab";
 import { engine } from "../state/runs";
@@ -31,6 +32,7 @@ export function App() {
                 <StatusLine side={side} />
                 <NetworkView side={side} />
                 <Charts side={side} />
+                <Explain side={side} />
               </section>
             ))}
           </div>

@@ -2,7 +2,7 @@
 import { signal } from "@preact/signals";
 import { Recording } from "../runs/recording";
 import { Pauses } from "../runs/pauses";
-import type { Diagnostic, Outcome, Override, RunReply } from "../worker/protocol";
+import type { Diagnostic, Explanation, Outcome, Override, RunReply } from "../worker/protocol";
 import { RunClient } from "../worker/run-client";
 
 const SHOW_MS = 100;
@@ -15,11 +15,19 @@ export type Status =
   | { kind: "refused"; diagnostics: Diagnostic[] }
   | { kind: "failed"; message: string };
 
+/** The explanation of a flow. */
+export type Explaining =
+  | { kind: "none" }
+  | { kind: "running"; part: number }
+  | { kind: "done"; explanation: Explanation }
+  | { kind: "failed"; message: string };
+
 export class Side {
   readonly status = signal<Status>({ kind: "waiting" });
   readonly recording = signal<Recording | undefined>(undefined);
   /** Counts the batches of the recording, which grows in place. */
   readonly revision = signal(0);
+  readonly explaining = signal<Explaining>({ kind: "none" });
   /** The settings that the run was started with. */
   overrides: Override[] = [];
 
@@ -36,6 +44,7 @@ export class Side {
 
   start(text: string, overrides: Override[], measured: Override[], code?: string): void {
     this.overrides = overrides;
+    this.explaining.value = { kind: "none" };
     this.status.value = { kind: "running" };
     this.client.start(text, [...overrides, ...measured], code);
   }
@@ -43,6 +52,7 @@ export class Side {
   /** Scenario or settings have changed: the run is not theirs any more. Its picture stays until there is a new one. */
   outdate(): void {
     this.client.forget();
+    this.explaining.value = { kind: "none" };
     this.status.value = { kind: "waiting" };
   }
 
@@ -58,9 +68,27 @@ export class Side {
     if (this.status.value.kind === "running") this.client.stop();
   }
 
+  /** Whether the run is one whose flows can be explained. */
+  get isWhole(): boolean {
+    const status = this.status.value;
+    return status.kind === "done" && !status.outcome.interrupted;
+  }
+
+  /** Explains a flow of the run, which is over; an empty name is the slowest. */
+  explain(flow: string): void {
+    this.explaining.value = { kind: "running", part: 0 };
+    this.client.explain(flow);
+  }
+
+  stopExplaining(): void {
+    this.client.stopExplaining();
+    this.explaining.value = { kind: "none" };
+  }
+
   /** Forgets the run, and frees its worker. */
   close(): void {
     this.client.end();
+    this.explaining.value = { kind: "none" };
     this.status.value = { kind: "waiting" };
     this.recording.value = undefined;
   }
@@ -95,10 +123,20 @@ export class Side {
         this.revision.value += 1;
         this.status.value = reply;
         break;
+      case "explaining":
+        this.explaining.value = { kind: "running", part: reply.part };
+        break;
+      case "explained":
+        this.explaining.value = { kind: "done", explanation: reply.explanation };
+        break;
+      case "unexplained":
+        this.explaining.value = { kind: "failed", message: reply.message };
+        break;
       case "refused":
         this.status.value = { kind: "refused", diagnostics: reply.diagnostics };
         break;
       case "failed":
+        this.explaining.value = { kind: "none" };
         this.status.value = { kind: "failed", message: reply.message };
         break;
     }

@@ -86,18 +86,49 @@ export interface Outcome {
   interrupted: boolean;
 }
 
+/** Why a flow took its time, as `incastle explain` reports it. Instants are in picoseconds. */
+export interface Explanation {
+  name: string;
+  flow: number;
+  hosts: readonly [from: string, to: string];
+  /** What is explained, its bytes, begin, end and state. */
+  extent: string;
+  headline: string;
+  /** The parts of its completion time: part, time, share, the port with most of it. */
+  path: { rows: readonly (readonly [string, string, string, string])[] };
+  /** The causes behind each timeout. */
+  chains: readonly { title: string; timer: { at: number; cause: string }; steps: readonly Step[] }[];
+  /** Everything in order. */
+  story: readonly Step[];
+  /** Of both runs: the one explained, and the one with a record. */
+  digest: string;
+}
+
+export interface Step {
+  at: number;
+  when: string;
+  text: string;
+}
+
 /** Messages to the run worker. `run` counts the runs of the page, so that late answers are recognised. */
 export type RunRequest =
   | { kind: "load"; module: WebAssembly.Module }
   | { kind: "start"; run: number; text: string; overrides: Override[]; code?: string | undefined }
-  | { kind: "stop"; run: number };
+  | { kind: "stop"; run: number }
+  /** Explains a flow of the run, which is over: its number, GROUP:INDEX, GROUP for its slowest, or empty for the slowest. */
+  | { kind: "explain"; run: number; request: number; flow: string }
+  | { kind: "stop-explaining"; run: number };
 
 export type RunReply =
   | { kind: "picture"; run: number; picture: Picture }
   | { kind: "batches"; run: number; batches: Batch[] }
   | { kind: "done"; run: number; outcome: Outcome; wall_s: number; packet_hops: number }
   | { kind: "refused"; run: number; diagnostics: Diagnostic[] }
-  | { kind: "failed"; run: number; message: string };
+  | { kind: "failed"; run: number; message: string }
+  /** The part of the second run that is done. */
+  | { kind: "explaining"; run: number; request: number; part: number }
+  | { kind: "explained"; run: number; request: number; explanation: Explanation }
+  | { kind: "unexplained"; run: number; request: number; message: string };
 
 /** Messages to the check worker. */
 export type CheckRequest =

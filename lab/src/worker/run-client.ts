@@ -9,6 +9,8 @@ const STOP_LIMIT_MS = 200;
 export class RunClient {
   private worker: Worker | undefined;
   private run = 0;
+  /** Counts the explanations that were asked for. */
+  private request = 0;
   private watchdog: ReturnType<typeof setTimeout> | undefined;
 
   /** `heard` gets the messages of the newest run only; `ended` is called when the worker had to be ended. */
@@ -35,6 +37,18 @@ export class RunClient {
       this.end();
       this.ended();
     }, STOP_LIMIT_MS);
+  }
+
+  /** Explains a flow of the run that is over. A request replaces the one before. */
+  explain(flow: string): void {
+    this.request += 1;
+    const { run, request } = this;
+    if (this.worker) this.send(this.worker, { kind: "explain", run, request, flow });
+  }
+
+  stopExplaining(): void {
+    this.request += 1;
+    if (this.worker) this.send(this.worker, { kind: "stop-explaining", run: this.run });
   }
 
   /** Stops the run, and hears nothing more of it. */
@@ -70,7 +84,7 @@ export class RunClient {
   }
 
   private receive(reply: RunReply): void {
-    if (reply.run !== this.run) return;
+    if (reply.run !== this.run || ("request" in reply && reply.request !== this.request)) return;
     if (reply.kind !== "batches" && reply.kind !== "picture") clearTimeout(this.watchdog);
     // A failed engine may have left its memory in any state: the next run gets a new one.
     if (reply.kind === "failed") this.end();

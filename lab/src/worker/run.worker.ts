@@ -2,6 +2,7 @@
 import init, { Run } from "../engine/incastle_wasm.js";
 import { loadControllers } from "../control/load";
 import type { Outcome as EngineOutcome, Samples } from "../engine/incastle_wasm.js";
+import { explain, forget, keep, stopExplaining, want } from "./explain";
 import type { Batch, Diagnostic, Outcome, Picture, RunReply, RunRequest } from "./protocol";
 import { Slices, instants } from "./slices";
 
@@ -50,20 +51,30 @@ self.onmessage = (event: MessageEvent<RunRequest>) => {
     case "stop":
       if (request.run === current) stopped = true;
       break;
+    case "explain":
+      want(request);
+      ready = ready.then(() => explain(request, { post, messagesFirst }));
+      break;
+    case "stop-explaining":
+      stopExplaining();
+      break;
     case "start":
       current = request.run;
       stopped = false;
+      stopExplaining();
       ready = ready.then(() => start(request));
       break;
   }
 };
 
-async function start({ run, text, overrides, code }: Start): Promise<void> {
+async function start(request: Start): Promise<void> {
+  const { run, text, overrides, code } = request;
   try {
     if (current !== run) return;
+    forget();
     if (code !== undefined) loadControllers(code);
     const engine = create(run, text, JSON.stringify(overrides));
-    if (engine) await simulate(run, engine);
+    if (engine) await simulate(request, engine);
   } catch (error) {
     post({ kind: "failed", run, message: error instanceof Error ? error.message : String(error) });
   }
@@ -90,7 +101,8 @@ function diagnosticsIn(message: string): Diagnostic[] | undefined {
   }
 }
 
-async function simulate(run: number, engine: Run): Promise<void> {
+async function simulate(request: Start, engine: Run): Promise<void> {
+  const { run } = request;
   const begin = performance.now();
   const picture = JSON.parse(engine.picture()) as Picture;
   post({ kind: "picture", run, picture });
@@ -113,7 +125,10 @@ async function simulate(run: number, engine: Run): Promise<void> {
   }
   const wall_s = (now() - begin) / 1000;
   const packet_hops = engine.packet_hops();
-  const result = outcome(engine.finish());
+  const end = engine.finish();
+  // A run that was stopped cannot be shown to be the same as another one.
+  if (!end.interrupted) keep(request, end);
+  const result = outcome(end);
   post({ kind: "done", run, outcome: result, wall_s, packet_hops }, tableBuffers(result));
 }
 

@@ -12,6 +12,7 @@ import polars as pl
 from incastle.errors import ResultError
 from incastle.explanation import rerun
 from incastle.explanation.parts import PS_PER_S, Chain, NicWait, Path, PauseWait, Pending, Step
+from incastle.explanation.record import explained_run
 from incastle.results import Result
 
 if TYPE_CHECKING:
@@ -173,18 +174,10 @@ def numbered(result: Result, flow: int | str) -> int:
 
     """
     flows = _flows(result)
+    found = explained_run(result).numbered(str(flow))
+    if found is not None:
+        return found
     group, colon, index = str(flow).partition(":")
-    of_group = flows.filter(pl.col("group") == group)["flow"]
-    if not colon and not of_group.is_empty():
-        transfers = _by_time(result, pl.col("flow").is_in(of_group.to_list()))
-        return int((of_group if transfers.is_empty() else transfers["flow"])[0])
-    if colon and index.isdecimal():
-        wanted = (pl.col("group") == group) & (pl.col("index") == int(index))
-        found = flows.filter(wanted)
-        if not found.is_empty():
-            return int(found["flow"][0])
-    elif str(flow).isdecimal() and int(flow) < len(flows):
-        return int(flow)
     near = difflib.get_close_matches(group, flows["group"].unique().to_list(), 1)
     meant = f"did you mean {near[0]}{colon}{index}? " if near and near[0] != group else ""
     there = f"{meant}{_there_are(flows)}"
@@ -216,39 +209,24 @@ def slowest(result: Result) -> int:
 
     """
     flows = _flows(result)
-    transfers = _by_time(result, pl.col("kind") != "round")
-    if transfers.is_empty():
+    by_time = explained_run(result).by_time()
+    if not by_time:
         raise ResultError(
             f"no flow of {result.name!r} has an end: name one with --flow, " + _there_are(flows)
         )
-    return int(transfers["flow"][0])
+    return by_time[0]
 
 
 def longest_s(result: Result) -> float:
     """Return how long the slowest transfer took, or has lasted; 0 if there is none."""
-    transfers = _by_time(result, pl.col("kind") != "round")
-    if transfers.is_empty():
-        return 0.0
-    began, ended = transfers.row(0, named=True)["started_s"], transfers["completed_s"][0]
-    return float((result.totals["simulated_s"] if ended is None else ended) - began)
+    _flows(result)
+    return explained_run(result).longest_s()
 
 
 def slowest_flows(result: Result, count: int) -> list[int]:
     """Return the flows of the slowest transfers, at most `count`, the slowest first."""
     _flows(result)
-    flows = _by_time(result, pl.col("kind") != "round")["flow"]
-    return flows.unique(maintain_order=True).head(count).to_list()
-
-
-def _by_time(result: Result, wanted: pl.Expr) -> pl.DataFrame:
-    """Return some transfers, the slowest first; those not complete have lasted until the end.
-
-    Only those that began in the measured interval count, if there are any.
-    """
-    counted = result.observed.filter(wanted)
-    frame = result.transfers.filter(wanted) if counted.is_empty() else counted
-    lasts = pl.col("completed_s").fill_null(result.totals["simulated_s"]) - pl.col("started_s")
-    return frame.sort(lasts, descending=True, maintain_order=True)
+    return explained_run(result).by_time()[:count]
 
 
 def without_end(result: Result) -> int:

@@ -212,8 +212,9 @@ def _drawn(drawn: Sweep | list[Result], kind: str, options: Options, title: str)
 
 def _explained(runs: Sequence[Result], progress: Callable[[Progress], object] | None) -> Explained:
     """Explain the slowest flows of the run with the slowest; or return why that is impossible."""
-    run = max(runs, key=api.longest_s)
+    run = runs[0]
     try:
+        run = max(runs, key=api.longest_s)
         flows = api.slowest_flows(run, FLOWS)
         if not flows:
             return Explained(run, [], "No flow of this run has an end.")

@@ -1,0 +1,221 @@
+// Why a flow was slow, in the words of `incastle explain`: a panel below the charts, and buttons at the flows.
+import { useComputed, useSignal } from "@preact/signals";
+import { counted, formatPercent } from "../page/units";
+import { recordingOf } from "../page/useSide";
+import { seek } from "../state/clock";
+import { sides } from "../state/lab";
+import type { SideName } from "../state/lab";
+import type { Explanation, Step } from "../worker/protocol";
+import { timedOut } from "./timeouts";
+
+/** Flows with timeouts that have a button. */
+const MOST_FLOWS = 5;
+
+/** Names that the browser offers while somebody types. */
+const OFFERED = 500;
+
+const PS_PER_S = 1e12;
+
+function panelOf(side: SideName): string {
+  return `explain-${side}`;
+}
+
+/** Explains a flow, and moves to the panel; an empty name is the slowest. */
+function explain(side: SideName, flow: string): void {
+  sides[side].explain(flow);
+  document.getElementById(panelOf(side))?.focus();
+}
+
+/** A button for each flow of a chart. */
+export function ExplainButtons({ side, flows }: { side: SideName; flows: readonly string[] }) {
+  if (!sides[side].isWhole || flows.length === 0) return null;
+  return (
+    <p class="flows">
+      Explain:
+      {flows.map((name) => (
+        <FlowButton key={name} side={side} name={name} />
+      ))}
+    </p>
+  );
+}
+
+function FlowButton({ side, name, more = "" }: { side: SideName; name: string; more?: string }) {
+  return (
+    <button
+      type="button"
+      class="small"
+      aria-label={`Explain ${name}${more}`}
+      onClick={() => {
+        explain(side, name);
+      }}
+    >
+      {name}
+      {more}
+    </button>
+  );
+}
+
+export function Explain({ side }: { side: SideName }) {
+  const isWhole = sides[side].isWhole;
+  return (
+    <section id={panelOf(side)} class="explain" tabIndex={-1} aria-label="Why was it slow?">
+      <h2>Why was it slow?</h2>
+      {isWhole ? <Choice side={side} /> : <p class="faint">Here when the run has come to its end.</p>}
+      {isWhole && <Answer side={side} />}
+    </section>
+  );
+}
+
+function Choice({ side }: { side: SideName }) {
+  const wanted = useSignal("");
+  const timeouts = useComputed(() => {
+    const status = sides[side].status.value;
+    return status.kind === "done" ? timedOut(status.outcome, MOST_FLOWS) : [];
+  });
+  const names = recordingOf(side)?.flowNames ?? [];
+  const list = `explained-${side}`;
+  return (
+    <form
+      class="flows"
+      onSubmit={(event) => {
+        event.preventDefault();
+        explain(side, wanted.value.trim());
+      }}
+    >
+      <label>
+        Flow{" "}
+        <input
+          list={list}
+          placeholder="the slowest"
+          value={wanted.value}
+          onInput={(event) => (wanted.value = event.currentTarget.value)}
+        />
+      </label>
+      <datalist id={list}>
+        {names.slice(0, OFFERED).map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <button type="submit">Explain</button>
+      {timeouts.value.length > 0 && <span>Most timeouts:</span>}
+      {timeouts.value.map(({ name, timeouts: count }) => (
+        <FlowButton key={name} side={side} name={name} more={`, ${counted(count, "timeout")}`} />
+      ))}
+    </form>
+  );
+}
+
+function Answer({ side }: { side: SideName }) {
+  const explaining = sides[side].explaining.value;
+  switch (explaining.kind) {
+    case "none":
+      return null;
+    case "running":
+      return (
+        <p role="status">
+          Running again with a record of the flow: {formatPercent(explaining.part)}{" "}
+          <progress value={explaining.part} aria-label="The second run" />{" "}
+          <button
+            type="button"
+            class="small"
+            onClick={() => {
+              sides[side].stopExplaining();
+            }}
+          >
+            Stop explaining
+          </button>
+        </p>
+      );
+    case "failed":
+      return (
+        <p class="bad" role="alert">
+          {explaining.message}
+        </p>
+      );
+    case "done":
+      return <Words explanation={explaining.explanation} />;
+  }
+}
+
+function Words({ explanation }: { explanation: Explanation }) {
+  const { name, flow, hosts, extent, headline, path, chains, story, digest } = explanation;
+  return (
+    <div class="answer" role="status">
+      <p>
+        <strong>
+          {name} (flow {flow}), {hosts[0]} to {hosts[1]}
+        </strong>
+        : {extent}
+      </p>
+      <p class="headline">{headline}</p>
+      {path.rows.length > 0 && <Parts rows={path.rows} />}
+      {chains.map(({ title, timer, steps }) => (
+        <section key={timer.at} aria-label={title}>
+          <h3>
+            <At at={timer.at} text={title} />
+            {timer.cause && ` (${timer.cause})`}
+          </h3>
+          <Steps steps={steps} />
+        </section>
+      ))}
+      <section aria-label="In order">
+        <h3>In order</h3>
+        <Steps steps={story} />
+      </section>
+      <p class="faint">Run again with a record: identical run, digest {digest}.</p>
+    </div>
+  );
+}
+
+function Parts({ rows }: { rows: Explanation["path"]["rows"] }) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">on its critical path</th>
+          <th scope="col">time</th>
+          <th scope="col">share</th>
+          <th scope="col">most of it at</th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(([part, time, share, port]) => (
+          <tr key={part}>
+            <th scope="row">{part}</th>
+            <td>{time}</td>
+            <td>{share}</td>
+            <td>{port}</td>
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function Steps({ steps }: { steps: readonly Step[] }) {
+  return (
+    <ol>
+      {steps.map(({ at, when, text }, place) => (
+        <li key={place}>
+          <At at={at} text={when} /> {text}
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+/** An instant, which a click shows in the picture and in the charts. */
+function At({ at, text }: { at: number; text: string }) {
+  return (
+    <button
+      type="button"
+      class="at"
+      title="Show this instant"
+      onClick={() => {
+        seek(at / PS_PER_S);
+      }}
+    >
+      {text}
+    </button>
+  );
+}
