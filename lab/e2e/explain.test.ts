@@ -122,8 +122,11 @@ describe.skipIf(missing() !== undefined)("an explanation", () => {
 
   it("of an unknown flow is one message, and a new run clears it", async () => {
     const { page, said } = await ended("tcp-dctcp");
+    await ask(page, "");
+    const bad = page.locator(".explain .bad", { hasText: "no flow of this run has an end: name one" });
+    await bad.waitFor();
     await ask(page, "nobody:7");
-    await page.locator(".explain .bad").waitFor();
+    await page.locator(".explain .bad", { hasText: "nobody" }).waitFor();
     expect(await page.locator(".explain .bad").textContent()).toBe("there is no flow nobody:7");
     const before = await digest(page);
     await slide(page, "switch.queue.marking_threshold", "40");
@@ -144,6 +147,22 @@ describe.skipIf(missing() !== undefined)("an explanation", () => {
     expect(await page.locator(".explain progress").count()).toBe(0);
     await ask(page, "storage:2");
     expect((await answer(page))[0]).toContain("storage:2 (flow ");
+    await page.context().close();
+  });
+
+  it("is of run B, under a controller of the page", async () => {
+    const { page, said } = await ended("tcp-dctcp");
+    await page.click("#tab-Control");
+    await page.click("text=Compare with it as run B");
+    const second = await digest(page, 1);
+    expect(second).not.toBe(await digest(page, 0));
+    const panel = page.locator("#explain-b");
+    await panel.getByLabel("Flow", { exact: true }).fill("first");
+    await panel.getByRole("button", { name: "Explain", exact: true }).click();
+    expect((await answer(page))[0]).toContain("first:0 (flow 0)");
+    expect(await panel.locator(".answer .faint").textContent()).toContain(second);
+    expect(await page.locator("#explain-a .answer").count()).toBe(0);
+    expect(said).toEqual([]);
     await page.context().close();
   });
 
