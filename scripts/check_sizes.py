@@ -1,9 +1,10 @@
 # ruff: noqa: INP001
 """Checks that files, functions, folders and crates stay small, and that imports have no circle.
 
-Lines of Rust are counted without tests; clippy.toml limits Rust's functions. Each paper counts as a
-folder. Imports for type checkers alone are no part of a circle. Crates without examples in their
-documentation skip rustdoc's tests (doctest = false), which takes seconds each.
+Lines of Rust are counted without tests; clippy.toml limits Rust's functions, ESLint those of the
+lab, whose files are counted here. Each paper counts as a folder. Imports for type
+checkers alone are no part of a circle. Crates without examples in their documentation skip
+rustdoc's tests (doctest = false), which takes seconds each.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "python" / "incastle"
 FILE, FUNCTION, FOLDER, CRATE = 600, 70, 4_000, 13_000
 PYTHON = ("python", "tests", "bench", "scripts", "examples")
+LAB = ROOT / "lab"
+LAB_SOURCES = (".ts", ".tsx", ".js", ".css")
+LAB_GENERATED = ("node_modules", "e2e/node_modules", "dist", "src/engine")
 
 
 def rust_lines(path: Path) -> int:
@@ -57,6 +61,28 @@ def imported(tree: ast.Module) -> set[str]:
     return {folder_of(module) for module in ours}
 
 
+def lab_lines() -> dict[str, int]:
+    """Count the lines of the lab's sources, without what its tools have written there."""
+    generated = [LAB / name for name in LAB_GENERATED]
+    return {
+        str(path.relative_to(ROOT)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in LAB.rglob("*")
+        if path.suffix in LAB_SOURCES
+        and not any(path.is_relative_to(folder) for folder in generated)
+    }
+
+
+def untested_examples() -> list[str]:
+    """List the files with an example whose crate has rustdoc's tests switched off."""
+    return [
+        f"{path.relative_to(ROOT)}: an example, but its crate has doctest = false"
+        for path in (ROOT / "crates").glob("*/src/**/*.rs")
+        if "bin" not in path.parts  # a program's documentation is never run
+        and re.search(r"^ *//[/!] *```", path.read_text(encoding="utf-8"), re.MULTILINE)
+        and "doctest = false" in manifest_of(path).read_text(encoding="utf-8")
+    ]
+
+
 def main() -> None:
     """Check, and leave with status 1 where something is too large."""
     sizes: dict[tuple[str, int], Counter[str]] = {
@@ -75,6 +101,7 @@ def main() -> None:
         files[name] = rust_lines(path)
         if "/src/" in name and path.stem != "tests" and "tests" not in path.parts:
             crates[path.relative_to(ROOT).parts[1]] += files[name]
+    files.update(lab_lines())
     for path in (file for folder in PYTHON for file in (ROOT / folder).glob("**/*.py")):
         name, text = str(path.relative_to(ROOT)), path.read_text(encoding="utf-8")
         if "/." in name:
@@ -95,13 +122,7 @@ def main() -> None:
         for name, lines in counter.items()
         if lines > limit
     ]
-    found += [
-        f"{path.relative_to(ROOT)}: an example, but its crate has doctest = false"
-        for path in (ROOT / "crates").glob("*/src/**/*.rs")
-        if "bin" not in path.parts  # a program's documentation is never run
-        and re.search(r"^ *//[/!] *```", path.read_text(encoding="utf-8"), re.MULTILINE)
-        and "doctest = false" in manifest_of(path).read_text(encoding="utf-8")
-    ]
+    found += untested_examples()
     try:
         TopologicalSorter(arrows).prepare()
     except CycleError as error:
