@@ -1,9 +1,9 @@
 // Controllers that somebody writes in the page: they run beside others, in links they wait for consent, and they find no
 // way out of their worker.
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { digest, launch, missing, open, serve } from "./page";
-import type { Served } from "./page";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { describeLab } from "./lab";
+import { digest } from "./page";
 
 /** Says by its failure what the code finds. */
 const CURIOUS = `class Mine extends Controller {
@@ -37,20 +37,9 @@ async function failure(page: Page): Promise<string> {
   return (await failed.textContent()) ?? "";
 }
 
-describe.skipIf(missing() !== undefined)("a control of one's own", () => {
-  let browser: Browser;
-  let served: Served;
-  beforeAll(async () => {
-    browser = await launch();
-    served = await serve();
-  });
-  afterAll(async () => {
-    await browser.close();
-    served.server.close();
-  });
-
+describeLab("a control of one's own", (lab) => {
   it("runs beside DCTCP, from each template", async () => {
-    const { page, said } = await open(browser, served.address);
+    const { page, said } = await lab.open();
     const dctcp = await digest(page);
     await page.click("#tab-Control");
     const digests = new Set([dctcp]);
@@ -76,7 +65,7 @@ describe.skipIf(missing() !== undefined)("a control of one's own", () => {
   });
 
   it("reaches neither the page nor the network", async () => {
-    const { page } = await open(browser, served.address);
+    const { page } = await lab.open();
     await digest(page);
     await write(page, CURIOUS);
     await page.getByRole("button", { name: "Use it in the run" }).click();
@@ -87,7 +76,7 @@ describe.skipIf(missing() !== undefined)("a control of one's own", () => {
   });
 
   it("says what is wrong with its code", async () => {
-    const { page } = await open(browser, served.address);
+    const { page } = await lab.open();
     await digest(page);
     await write(page, "class Mine extends Controller { on_ack( }\n");
     await page.getByRole("button", { name: "Use it in the run" }).click();
@@ -96,7 +85,7 @@ describe.skipIf(missing() !== undefined)("a control of one's own", () => {
   });
 
   it("stops although its code never ends", async () => {
-    const { page } = await open(browser, served.address);
+    const { page } = await lab.open();
     await digest(page);
     await write(page, "class Mine extends Controller { on_ack() { for (;;); } }\n");
     await page.getByRole("button", { name: "Use it in the run" }).click();
@@ -107,7 +96,7 @@ describe.skipIf(missing() !== undefined)("a control of one's own", () => {
   });
 
   it("of a link is shown, and runs after a look at it", async () => {
-    const first = await open(browser, served.address);
+    const first = await lab.open();
     const dctcp = await digest(first.page);
     await first.page.click("#tab-Control");
     await first.page.getByLabel("Begin with").selectOption("1");
@@ -124,7 +113,7 @@ describe.skipIf(missing() !== undefined)("a control of one's own", () => {
     await first.page.waitForTimeout(500);
     const link = first.page.url();
 
-    const second = await open(browser, link);
+    const second = await lab.open(link);
     expect(await failure(second.page)).toContain("Control");
     await second.page.click("#tab-Control");
     await second.page.getByRole("button", { name: "Run this code" }).click();

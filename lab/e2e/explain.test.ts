@@ -5,10 +5,10 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Browser, Page } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { changeScenario, digest, launch, missing, open, otherDigest, serve, slide } from "./page";
-import type { Served } from "./page";
+import type { Page } from "playwright-core";
+import { expect, it } from "vitest";
+import { describeLab } from "./lab";
+import { changeScenario, digest, otherDigest, slide } from "./page";
 
 const GALLERY = fileURLToPath(new URL("../src/gallery/", import.meta.url));
 const COMMAND = process.env.INCASTLE?.split(" ") ?? [];
@@ -52,20 +52,9 @@ async function ask(page: Page, flow: string): Promise<void> {
   await page.getByRole("button", { name: "Explain", exact: true }).click();
 }
 
-describe.skipIf(missing() !== undefined)("an explanation", () => {
-  let browser: Browser;
-  let served: Served;
-  beforeAll(async () => {
-    browser = await launch();
-    served = await serve();
-  });
-  afterAll(async () => {
-    await browser.close();
-    served.server.close();
-  });
-
+describeLab("an explanation", (lab) => {
   async function ended(id: string): Promise<{ page: Page; said: string[] }> {
-    const opened = await open(browser, served.address);
+    const opened = await lab.open();
     await opened.page.selectOption("#experiment", id);
     await opened.page.waitForFunction(
       (name) => document.querySelector("#experiment")?.matches(`[data-id="${name}"]`),

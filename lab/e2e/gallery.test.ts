@@ -4,10 +4,9 @@ import { readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { digest, launch, missing, open, otherDigest, serve, slide } from "./page";
-import type { Served } from "./page";
+import { expect, it } from "vitest";
+import { describeLab } from "./lab";
+import { digest, otherDigest, slide } from "./page";
 
 const GALLERY = fileURLToPath(new URL("../src/gallery/", import.meta.url));
 const IDS = readdirSync(GALLERY).flatMap((file) => (file.endsWith(".toml") ? [file.slice(0, -5)] : []));
@@ -29,20 +28,9 @@ function native(id: string): string {
   }
 }
 
-describe.skipIf(missing() !== undefined)("the gallery", () => {
-  let browser: Browser;
-  let served: Served;
-  beforeAll(async () => {
-    browser = await launch();
-    served = await serve();
-  });
-  afterAll(async () => {
-    await browser.close();
-    served.server.close();
-  });
-
+describeLab("the gallery", (lab) => {
   it.each(IDS)("%s runs without errors, and a slider changes its digest", async (id) => {
-    const { page, said } = await open(browser, served.address);
+    const { page, said } = await lab.open();
     await page.selectOption("#experiment", id);
     await page.waitForFunction(
       (name) => document.querySelector("#experiment")?.matches(`[data-id="${name}"]`),
@@ -58,7 +46,7 @@ describe.skipIf(missing() !== undefined)("the gallery", () => {
   });
 
   it.skipIf(COMMAND.length === 0).each(IDS)("%s has the digest of the command line", async (id) => {
-    const { page } = await open(browser, served.address);
+    const { page } = await lab.open();
     await page.selectOption("#experiment", id);
     await page.waitForFunction(
       (name) => document.querySelector("#experiment")?.matches(`[data-id="${name}"]`),

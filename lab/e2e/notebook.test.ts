@@ -4,9 +4,8 @@ import { rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Browser } from "playwright-core";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { launch, missing } from "./page";
+import { expect, it } from "vitest";
+import { describeLab } from "./lab";
 
 const SCENARIO = fileURLToPath(new URL("../../examples/two-flows.toml", import.meta.url));
 /** The interpreter of "python -m incastle". */
@@ -19,28 +18,21 @@ function python(code: string): string {
   });
 }
 
-describe.skipIf(missing() !== undefined || rest[0] !== "-m")("in a notebook", () => {
-  let browser: Browser;
-  beforeAll(async () => {
-    browser = await launch();
-  });
-  afterAll(async () => {
-    await browser.close();
-  });
-
-  it("runs the scenario, with the digest of ic.run", async () => {
-    const file = join(tmpdir(), `incastle-notebook-${process.pid}.html`);
-    writeFileSync(file, python("import sys; print(ic.lab(sys.argv[1])._repr_html_())"));
-    const page = await browser.newPage();
-    const said: string[] = [];
-    page.on("console", (message) => said.push(message.text()));
-    await page.goto(`file://${file}`);
-    const digest = page.frameLocator("iframe").locator(".status .digest").first();
-    await digest.waitFor({ timeout: 60_000 });
-    expect(await digest.textContent()).toBe(
-      python("import sys; print(ic.run(ic.load(sys.argv[1])).digest)").trim(),
-    );
-    expect(said).toEqual([]);
-    rmSync(file);
-  });
-});
+describeLab(
+  "in a notebook",
+  (lab) => {
+    it("runs the scenario, with the digest of ic.run", async () => {
+      const file = join(tmpdir(), `incastle-notebook-${process.pid}.html`);
+      writeFileSync(file, python("import sys; print(ic.lab(sys.argv[1])._repr_html_())"));
+      const { page, said } = await lab.open(`file://${file}`);
+      const digest = page.frameLocator("iframe").locator(".status .digest").first();
+      await digest.waitFor({ timeout: 60_000 });
+      expect(await digest.textContent()).toBe(
+        python("import sys; print(ic.run(ic.load(sys.argv[1])).digest)").trim(),
+      );
+      expect(said).toEqual([]);
+      rmSync(file);
+    });
+  },
+  rest[0] === "-m",
+);

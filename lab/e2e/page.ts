@@ -1,16 +1,12 @@
-// A browser with the built page, served as `incastle lab` does: from a folder, on 127.0.0.1.
+// The built page in a browser: what the tests need, and what they do with it.
 import { existsSync, readFileSync } from "node:fs";
-import { createServer } from "node:http";
-import type { Server } from "node:http";
-import type { AddressInfo } from "node:net";
-import { extname, join } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { chromium } from "playwright-core";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 
 export const DIST = fileURLToPath(new URL("../dist/", import.meta.url));
 
-const CHROMIUM = [process.env.CHROMIUM ?? "", "/usr/bin/chromium", "/usr/bin/google-chrome"].find(
+export const CHROMIUM = [process.env.CHROMIUM ?? "", "/usr/bin/chromium", "/usr/bin/google-chrome"].find(
   (path) => path !== "" && existsSync(path),
 );
 
@@ -19,55 +15,6 @@ export function missing(): string | undefined {
   if (!CHROMIUM) return "no Chromium (set CHROMIUM to its path, or install Debian's chromium)";
   if (!existsSync(join(DIST, "index.html"))) return "the page is not built (npm run build)";
   return undefined;
-}
-
-export async function launch(): Promise<Browser> {
-  const root = process.getuid?.() === 0;
-  return chromium.launch({ executablePath: CHROMIUM ?? "", args: root ? ["--no-sandbox"] : [] });
-}
-
-const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
-
-export interface Served {
-  address: string;
-  /** Paths that were asked for. */
-  asked: string[];
-  server: Server;
-}
-
-export async function serve(): Promise<Served> {
-  const asked: string[] = [];
-  const server = createServer((request, response) => {
-    const path = new URL(request.url ?? "/", "http://lab").pathname;
-    asked.push(path);
-    const file = join(DIST, path === "/" ? "index.html" : path);
-    if (!file.startsWith(DIST) || !existsSync(file)) {
-      response.writeHead(404).end();
-      return;
-    }
-    response.writeHead(200, { "content-type": TYPES[extname(file)] ?? "application/octet-stream" });
-    response.end(readFileSync(file));
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  return { address: `http://127.0.0.1:${port}/`, asked, server };
-}
-
-/** A page in a context of its own, and what its console said. */
-export async function open(
-  browser: Browser,
-  address: string,
-  options: BrowserContextOptions = {},
-): Promise<{ page: Page; said: string[] }> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  const page = await context.newPage();
-  const said: string[] = [];
-  page.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") said.push(message.text());
-  });
-  page.on("pageerror", (error) => said.push(error.message));
-  await page.goto(address);
-  return { page, said };
 }
 
 /** Waits for the end of a run, and returns its digest. */

@@ -28,6 +28,7 @@ declare module "*/engine/incastle_wasm.js" {
     readonly port_bytes: Float64Array;
     readonly port_marks: Float64Array;
     readonly port_drops: Float64Array;
+    readonly port_paused_s: Float64Array;
     free(): void;
   }
   export class Outcome {

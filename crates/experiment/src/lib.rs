@@ -5,6 +5,8 @@
 //! `budget` and [`memory`]. `record` is the state of a finished run.
 //! `tables`, `notes` and `ideal` FCTs are made from it, as columns of `output`, and of `arrow` for others.
 //!
+//! `hops` estimates the work of a run before it starts.
+//!
 //! Leaves out: threads, files, the wall clock (`incastle-driver`), estimates (`incastle-estimate`).
 
 #[cfg(feature = "arrow")]
@@ -12,6 +14,7 @@ pub mod arrow;
 mod budget;
 mod captures;
 mod course;
+mod hops;
 pub mod ideal;
 pub mod memory;
 pub mod network;
@@ -30,7 +33,8 @@ mod unfinished;
 
 pub use budget::{afford, afford_start, snap};
 pub use course::{interval, through};
-pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected, expected_packets};
+pub use hops::expected_packet_hops;
+pub use memory::{Kept, Memory, OutOfMemory, Shortage, expected};
 pub use notes::Note;
 pub use output::{Capture, Column, Output, Table, Total, Totals};
 pub use overseer::{Overseer, RunError, SLICE};

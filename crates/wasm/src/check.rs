@@ -1,6 +1,6 @@
 //! The checker: diagnostics with their places, and the size of what would run.
 
-use incastle_experiment::{expected, expected_packets};
+use incastle_experiment::{expected, expected_packet_hops};
 use incastle_scenario::{Files, Scenario, Severity, parse_with};
 use serde::Serialize;
 use wasm_bindgen::prelude::wasm_bindgen;
@@ -57,8 +57,7 @@ impl From<incastle_scenario::Diagnostic> for Diagnostic {
     }
 }
 
-/// The size of a run, so that a page can warn before it starts one that is too large: the memory that its records are
-/// expected to take, and its data packets (ACKs and repetitions left out).
+/// The size of a run, so that a page can announce its time, and refuse one that is too large with what to reduce.
 #[derive(Serialize)]
 struct Facts {
     name: String,
@@ -67,13 +66,19 @@ struct Facts {
     hosts: usize,
     switches: usize,
     groups: usize,
+    /// Memory that its records are expected to take, and the same by its purposes, in words.
     bytes: u64,
-    packets: f64,
+    memory: String,
+    /// What makes the largest part of it smaller.
+    remedy: &'static str,
+    /// Packet-hops that it is expected to have.
+    packet_hops: f64,
 }
 
 impl Facts {
     fn of(scenario: &Scenario) -> Self {
         let layout = scenario.layout();
+        let memory = expected(scenario);
         Self {
             name: scenario.name().to_owned(),
             duration_s: scenario.duration().as_secs_lossy(),
@@ -81,8 +86,10 @@ impl Facts {
             hosts: layout.hosts.len(),
             switches: layout.switches.len(),
             groups: scenario.tables().flows.len(),
-            bytes: expected(scenario).bytes(),
-            packets: expected_packets(scenario),
+            bytes: memory.bytes(),
+            memory: memory.to_string(),
+            remedy: memory.remedy(),
+            packet_hops: expected_packet_hops(scenario),
         }
     }
 }

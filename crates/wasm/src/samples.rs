@@ -47,6 +47,9 @@ pub struct Samples {
     pub port_marks: Vec<f64>,
     /// By port: packets dropped so far.
     pub port_drops: Vec<f64>,
+    /// By port: seconds for which PFC has paused it so far, of the priority that was paused longest; empty before the
+    /// first pause in the network.
+    pub port_paused_s: Vec<f64>,
 }
 
 impl Samples {
@@ -74,12 +77,26 @@ impl Samples {
             port_bytes: of(&counters, |port| port.accepted_bytes as f64),
             port_marks: of(&counters, |port| port.marked as f64),
             port_drops: of(&counters, |port| port.dropped as f64),
+            port_paused_s: paused_s(run, counters.len()),
         }
     }
 }
 
 fn of<R, V>(rows: &[R], value: impl Fn(&R) -> V) -> Vec<V> {
     rows.iter().map(value).collect()
+}
+
+fn paused_s(run: &Simulated, ports: usize) -> Vec<f64> {
+    let rows = run.simulation().network().pause_table(run.now());
+    let mut longest = Vec::new();
+    for row in rows {
+        let paused = row.received.paused_for.as_secs_lossy();
+        if paused > 0.0 {
+            longest.resize(ports, 0.0);
+            longest[row.port.index()] = f64::max(longest[row.port.index()], paused);
+        }
+    }
+    longest
 }
 
 fn number(value: Option<u64>) -> f64 {

@@ -1,6 +1,7 @@
 // The charts of a run: queues, windows, rates, and the completion times once it is over.
 import { computed, useComputed } from "@preact/signals";
 import type { ReadonlySignal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import type { Recording } from "../runs/recording";
 import { formatCount, formatTime } from "../page/units";
 import { recordingOf } from "../page/useSide";
@@ -19,45 +20,47 @@ import { formatOf } from "./options";
 const NOTHING: LineSet = { lines: [], unit: "packets" };
 
 export function Charts({ side }: { side: SideName }) {
-  const until_s = duration_s();
-  const queues = setOf(side, "queues");
-  const windows = setOf(side, "windows");
-  const rates = setOf(side, "rates");
   return (
     <div class="charts">
-      <Chart
-        title="Queues, packets"
-        set={queues}
-        words={words(queues)}
-        until_s={until_s}
-        top={topOf("queues", queues.unit)}
-        empty="No samples yet."
-      />
-      <Chart
-        title={windows.unit === "rate" ? "Sending rates" : "Congestion windows"}
-        set={windows}
-        words={words(windows)}
-        until_s={until_s}
-        top={topOf("windows", windows.unit)}
-        empty="No flow here has a window or a rate of its congestion control."
-      >
-        <ExplainButtons side={side} flows={windows.lines.map(({ name }) => name)} />
+      <OverTime side={side} kind="queues" />
+      <OverTime side={side} kind="windows">
+        <ExplainButtons side={side} flows={setOf(side, "windows").lines.map(({ name }) => name)} />
         <Flows side={side} />
-      </Chart>
-      <Chart
-        title="Rates of links"
-        set={rates}
-        words={words(rates)}
-        until_s={until_s}
-        top={topOf("rates", rates.unit)}
-        empty="No samples yet."
-      />
+      </OverTime>
+      <OverTime side={side} kind="rates" />
       <CompletionTimes side={side} />
     </div>
   );
 }
 
 type Kind = "queues" | "windows" | "rates";
+
+/** Title of each kind, and what stands in place of lines when there are none. */
+const KINDS: Record<Kind, { title: string; empty: string }> = {
+  queues: { title: "Queues, packets", empty: "No samples yet." },
+  windows: {
+    title: "Congestion windows",
+    empty: "No flow here has a window or a rate of its congestion control.",
+  },
+  rates: { title: "Rates of links", empty: "No samples yet." },
+};
+
+function OverTime({ side, kind, children }: { side: SideName; kind: Kind; children?: ComponentChildren }) {
+  const set = setOf(side, kind);
+  const { title, empty } = KINDS[kind];
+  return (
+    <Chart
+      title={kind === "windows" && set.unit === "rate" ? "Sending rates" : title}
+      set={set}
+      words={words(set)}
+      until_s={duration_s()}
+      top={topOf(kind, set.unit)}
+      empty={empty}
+    >
+      {children}
+    </Chart>
+  );
+}
 
 function setOf(side: SideName, kind: Kind): LineSet {
   return sets[side][kind].value;

@@ -1,7 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { aligned } from "./aligned";
 import { distribution, percentile } from "./completions";
-import { summary } from "./lines";
+import { Recording } from "../runs/recording";
+import type { Batch } from "../worker/protocol";
+import { rateLines, summary } from "./lines";
 import type { Line } from "./lines";
 
 function line(x: number[], y: number[]): Line {
@@ -58,4 +60,26 @@ it("a distribution ends at the part that was complete", () => {
 it("a summary weighs values by the time they last", () => {
   // 10 for 3 s, then 20 for 1 s: (30 + 20) / 4.
   expect(summary(line([0, 3, 4], [10, 20, 0]))).toEqual({ mean: 12.5, maximum: 20, at: 3 });
+});
+
+it("rates begin with the run, and their mean has every interval", () => {
+  const ports = [{ name: "a->b", from: 0, to: 1, rate_bit_s: 1e9, delay_s: 0 }];
+  const recording = new Recording({ name: "run", duration_s: 4, nodes: [], ports });
+  const nothing = { queue_port: [], window_flow: [], flow_names: [], port_marks: [], port_drops: [] };
+  const sent = [100, 100, 300, 400];
+  sent.forEach((bytes, i) => {
+    recording.add({
+      ...nothing,
+      reached_s: i + 1,
+      port_bytes: [bytes],
+      port_paused_s: [],
+    } as unknown as Batch);
+  });
+  const [only] = rateLines(recording, [0]).lines;
+  expect([only?.x, only?.y]).toEqual([
+    [0, 1, 2, 3, 4],
+    [800, 0, 1600, 800, 800],
+  ]);
+  // 400 bytes in 4 s.
+  expect(only && summary(only).mean).toBe(800);
 });

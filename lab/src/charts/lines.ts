@@ -46,7 +46,7 @@ function flowLines(recording: Recording, all: ReadonlyMap<number, Series>, flows
 /** Points of a line of rates: with more of them single packets would make it jagged. */
 const RATE_POINTS = 100;
 
-/** Rates at which ports send. */
+/** Rates at which ports send, each from the begin of its interval on; the last one also stands at the end. */
 export function rateLines(recording: Recording, ports: readonly number[]): LineSet {
   const { times } = recording.counts;
   const step = recording.picture.duration_s / RATE_POINTS;
@@ -54,9 +54,10 @@ export function rateLines(recording: Recording, ports: readonly number[]): LineS
   times.forEach((time, i) => {
     if (time - (times[instants.at(-1) ?? 0] ?? 0) >= step * 0.999) instants.push(i);
   });
-  const x = instants.slice(1).map((instant) => times[instant] ?? 0);
+  const x = instants.length > 1 ? instants.map((instant) => times[instant] ?? 0) : [];
   const lines = ports.map((port) => {
-    const y = x.map((_, i) => recording.rate(port, instants[i] ?? 0, instants[i + 1] ?? 0));
+    const rates = instants.slice(1).map((to, i) => recording.rate(port, instants[i] ?? 0, to));
+    const y = [...rates, ...rates.slice(-1)];
     return { name: recording.picture.ports[port]?.name ?? "", x, y, maximum: greatest(y) };
   });
   return { lines, unit: "rate" };

@@ -2,6 +2,7 @@
 import uPlot from "uplot";
 import { palette } from "../page/theme";
 import { formatBytes, formatNumber, formatPercent, formatRate, formatTime } from "../page/units";
+import { logarithmicTicks } from "../save/ticks";
 import { zoom } from "../state/lab";
 import type { Range } from "./Chart";
 import type { LineSet } from "./lines";
@@ -16,6 +17,15 @@ const LOGARITHMIC = 3 as uPlot.Scale.Distr;
 /** Room for the numbers of the axes. */
 const BOTTOM = 22;
 const LEFT = 74;
+
+/** Pixels that a label of the x axis needs. */
+const LABEL = 60;
+
+/** As many labels as there is room for: uPlot alone labels powers of ten, of which a distribution may have one. */
+const LOGARITHMIC_TICKS: uPlot.Axis = {
+  splits: (plot, _, from, to) => logarithmicTicks(from, to, Math.floor(plot.over.clientWidth / LABEL)),
+  filter: (_, splits) => splits,
+};
 
 const DASHES: readonly number[][] = [[], [6, 3], [2, 2], [8, 3, 2, 3], [12, 4], [1, 3]];
 
@@ -47,7 +57,10 @@ export function options(set: LineSet, range: { current: Range }, width: number):
       },
       y: { range: () => [0, Math.max(range.current.top * 1.05, Number.MIN_VALUE)] },
     },
-    axes: [axis(formatTime, BOTTOM), axis(formatOf(set.unit), LEFT)],
+    axes: [
+      { ...axis(formatTime, BOTTOM), ...(distribution ? LOGARITHMIC_TICKS : {}) },
+      axis(formatOf(set.unit), LEFT),
+    ],
     series: [
       { label: distribution ? "within" : "at", value: (_, value) => text(formatTime, value) },
       ...lineOptions(set),
@@ -92,7 +105,7 @@ function axis(format: (value: number) => string, size: number): uPlot.Axis {
   const { faint, grid } = palette();
   return {
     size,
-    space: size === LEFT ? 28 : 60,
+    space: size === LEFT ? 28 : LABEL,
     stroke: faint,
     font: "11px system-ui, sans-serif",
     grid: { stroke: grid, width: 1 },

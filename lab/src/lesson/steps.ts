@@ -68,7 +68,7 @@ export const STEPS: readonly Step[] = [
     ],
     question: "The queue of run B is shorter. Is K = 1 the better choice?",
     answer: [
-      "No: the link carries 465 Mbit/s on average in run B, 494 Mbit/s in run A.",
+      "No: the link carries 466 Mbit/s on average in run B, 494 Mbit/s in run A.",
       "While the queue is empty, the link is idle although both senders have data.",
     ],
     why: [
@@ -108,7 +108,7 @@ export const STEPS: readonly Step[] = [
     question: "All servers have data, and the link is idle. For what does everybody wait?",
     answer: [
       "For a timer of 200 ms of one server, which lost the end of its response.",
-      "The link carries 218 Mbit/s of 1 Gbit/s. Rounds take 204 ms and more; 43 ms are enough at full rate.",
+      "The link carries 216 Mbit/s of 1 Gbit/s. Rounds take 204 ms and more; 43 ms are enough at full rate.",
     ],
     why: [
       "Without later packets there are no duplicate ACKs, so only the timer repeats a loss (RFC 5681, RFC 6298).",
@@ -167,7 +167,7 @@ export const STEPS: readonly Step[] = [
     ],
     question: "Only host:15 has a fault. Who else suffers?",
     answer: [
-      "All: leaf:0->spine:1 carries 7.4 Gbit/s, with a healthy host 50. Of 1,086 other flows 850 do not complete, else 13.",
+      "All: leaf:0->spine:1 carries 7.3 Gbit/s, with a healthy host 50. Of 1,086 other flows 850 do not complete, else 13.",
       "leaf:1 pauses the spines, these pause leaf:0, and that pauses its hosts.",
     ],
     why: [

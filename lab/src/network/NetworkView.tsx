@@ -3,14 +3,18 @@ import { effect, signal, useComputed, useSignal } from "@preact/signals";
 import type { Signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { followSize } from "../page/resize";
-import { palette } from "../page/theme";
+import { PALETTES, palette } from "../page/theme";
+import type { Palette } from "../page/theme";
+import { formatBytes, formatTime } from "../page/units";
 import { recordingOf } from "../page/useSide";
-import { toggleCharted } from "../charts/charted";
-import { chartedIndices } from "../charts/charted";
+import { chartedIndices, toggleCharted } from "../charts/charted";
 import type { Recording } from "../runs/recording";
 import { sides, time_s } from "../state/lab";
 import type { SideName } from "../state/lab";
+import { SaveNetwork } from "../save/SaveNetwork";
+import { SvgPen } from "../save/svg-pen";
 import { drawNetwork } from "./draw";
+import type { Scene } from "./draw";
 import type { Geometry, Point } from "./geometry";
 import { geometry, nodeAt, portAt } from "./geometry";
 import { drawLabels } from "./labels";
@@ -56,8 +60,11 @@ export function NetworkView({ side }: { side: SideName }) {
         <Tip side={side} pointed={pointed.value} width={size.value.width} />
       </div>
       <figcaption>
-        <Legend fullQueue={fullQueue.value} pauses={recordingOf(side)?.pauses !== undefined} />
-        <NetworkWords side={side} />
+        <Legend fullQueue={fullQueue.value} pauses={recordingOf(side)?.counts.hasPauses() ?? false} />
+        <div class="below">
+          <NetworkWords side={side} />
+          <SaveNetwork draw={() => drawn(side, drawing.value, size.value)} />
+        </div>
       </figcaption>
     </figure>
   );
@@ -100,6 +107,21 @@ function keepSharp(canvas: HTMLCanvasElement | null, size: Signal<{ width: numbe
 /** One pixel of dashes for this part of the run, so that they move at any speed of playing. */
 const DASHES = 4000;
 
+function sceneOf(side: SideName, drawing: Drawing, pointed: Pointed, colours: Palette): Scene {
+  const { recording } = drawing;
+  const time = Math.min(time_s.value, recording.reached_s);
+  return {
+    picture: recording.picture,
+    geometry: drawing.geometry,
+    palette: colours,
+    moments: recording.picture.ports.map((_, port) => portMoment(recording, port, time)),
+    fullQueue: Math.max(1, fullQueue.value),
+    phase: (time / recording.picture.duration_s) * DASHES,
+    charted: new Set(chartedIndices(side)),
+    hovered: pointed?.kind === "port" ? pointed.index : undefined,
+  };
+}
+
 function paint(
   canvas: HTMLCanvasElement | null,
   side: SideName,
@@ -109,21 +131,33 @@ function paint(
   const context = canvas?.getContext("2d");
   if (!context || !drawing) return;
   void sides[side].revision.value;
-  const { recording } = drawing;
-  const time = Math.min(time_s.value, recording.reached_s);
-  const scene = {
-    picture: recording.picture,
-    geometry: drawing.geometry,
-    palette: palette(),
-    moments: recording.picture.ports.map((_, port) => portMoment(recording, port, time)),
-    fullQueue: Math.max(1, fullQueue.value),
-    phase: (time / recording.picture.duration_s) * DASHES,
-    charted: new Set(chartedIndices(side)),
-    hovered: pointed?.kind === "port" ? pointed.index : undefined,
-  };
+  const scene = sceneOf(side, drawing, pointed, palette());
   context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
+  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
   drawNetwork(context, scene);
   drawLabels(context, scene, drawing.layout);
+}
+
+/** Room for the line below the picture. */
+const CAPTION = 24;
+
+/** The picture as a drawing (SVG), with the instant and the meaning of a full bar. */
+function drawn(
+  side: SideName,
+  drawing: Drawing | undefined,
+  { width, height }: { width: number; height: number },
+): string | undefined {
+  if (!drawing) return undefined;
+  const pen = new SvgPen();
+  const scene = sceneOf(side, drawing, undefined, PALETTES.light);
+  drawNetwork(pen, scene);
+  drawLabels(pen, scene, drawing.layout);
+  pen.textAlign = "left";
+  pen.textBaseline = "alphabetic";
+  const { name } = drawing.recording.picture;
+  const words = `${name} at ${formatTime(time_s.value)}; a full bar is a queue of ${formatBytes(scene.fullQueue)}`;
+  pen.fillText(words, 12, height + CAPTION / 2);
+  return pen.drawing(width, height + CAPTION, PALETTES.light.background);
 }
 
 /** The queue that fills a bar: the greatest one of the runs on the page, so that they compare. */

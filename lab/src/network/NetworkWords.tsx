@@ -2,7 +2,7 @@
 // numbers here as the pointer has in the picture, and choose ports for the charts.
 import { useSignal } from "@preact/signals";
 import { chartedIndices, toggleCharted } from "../charts/charted";
-import { counted, formatCount, formatPercent } from "../page/units";
+import { counted, formatCount, formatPercent, formatTime } from "../page/units";
 import { recordingOf } from "../page/useSide";
 import type { Recording } from "../runs/recording";
 import { time_s } from "../state/lab";
@@ -25,6 +25,7 @@ function Table({ side }: { side: SideName }) {
   const recording = recordingOf(side);
   if (!recording) return null;
   const charted = new Set(chartedIndices(side));
+  const pauses = recording.counts.hasPauses();
   const { nodes } = recording.picture;
   const hosts = nodes.filter((node) => node.kind === "host").length;
   return (
@@ -41,11 +42,20 @@ function Table({ side }: { side: SideName }) {
             <th scope="col">Queue, packets</th>
             <th scope="col">Marks so far</th>
             <th scope="col">Drops so far</th>
+            {pauses && <th scope="col">Paused</th>}
+            {pauses && <th scope="col">Paused so far</th>}
           </tr>
         </thead>
         <tbody>
           {byQueue(recording).map((port) => (
-            <Row key={port} side={side} recording={recording} port={port} charted={charted.has(port)} />
+            <Row
+              key={port}
+              side={side}
+              recording={recording}
+              port={port}
+              charted={charted.has(port)}
+              pauses={pauses}
+            />
           ))}
         </tbody>
       </table>
@@ -64,9 +74,10 @@ interface RowProps {
   recording: Recording;
   port: number;
   charted: boolean;
+  pauses: boolean;
 }
 
-function Row({ side, recording, port, charted }: RowProps) {
+function Row({ side, recording, port, charted, pauses }: RowProps) {
   const name = recording.picture.ports[port]?.name ?? "";
   const moment = portMoment(recording, port, time_s.value);
   return (
@@ -83,10 +94,12 @@ function Row({ side, recording, port, charted }: RowProps) {
           {name}
         </label>
       </th>
-      <td>{moment.paused ? "paused" : formatPercent(moment.use)}</td>
+      <td>{formatPercent(moment.use)}</td>
       <td>{formatCount(moment.queuePackets)}</td>
       <td>{formatCount(moment.marksSoFar)}</td>
       <td>{formatCount(moment.dropsSoFar)}</td>
+      {pauses && <td>{formatPercent(moment.paused)}</td>}
+      {pauses && <td>{formatTime(moment.pausedSoFar_s)}</td>}
     </tr>
   );
 }

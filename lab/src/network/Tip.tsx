@@ -5,6 +5,7 @@ import type { Recording } from "../runs/recording";
 import { time_s } from "../state/lab";
 import type { SideName } from "../state/lab";
 import { portMoment } from "./moment";
+import type { PortMoment } from "./moment";
 import type { Pointed } from "./NetworkView";
 
 export function Tip({ side, pointed, width }: { side: SideName; pointed: Pointed; width: number }) {
@@ -34,9 +35,13 @@ function portLines(recording: Recording, port: number): string[] {
     `${formatRate(about.rate_bit_s)}, ${formatTime(about.delay_s)} one way`,
     `use ${formatPercent(moment.use)} (${formatRate(moment.rate_bit_s)})`,
     `queue ${counted(moment.queuePackets, "packet")}, ${formatBytes(moment.queueBytes)}`,
-    ...(moment.paused ? ["paused by PFC"] : []),
+    ...(moment.pausedSoFar_s > 0 ? [pauseWords(moment)] : []),
     `${counted(moment.marksSoFar, "mark")}, ${counted(moment.dropsSoFar, "drop")} so far`,
   ];
+}
+
+function pauseWords({ paused, pausedSoFar_s }: PortMoment): string {
+  return `paused ${formatPercent(paused)} of the time, ${formatTime(pausedSoFar_s)} so far`;
 }
 
 /** All ports of a node together. */

@@ -3,6 +3,7 @@ import type { Palette } from "../page/theme";
 import type { Picture } from "../worker/protocol";
 import type { Geometry, PortShape } from "./geometry";
 import type { PortMoment } from "./moment";
+import type { Pen } from "./pen";
 
 export interface Scene {
   picture: Picture;
@@ -18,42 +19,42 @@ export interface Scene {
   hovered: number | undefined;
 }
 
-export function drawNetwork(context: CanvasRenderingContext2D, scene: Scene): void {
-  context.clearRect(0, 0, context.canvas.width, context.canvas.height);
-  drawLinks(context, scene);
-  drawFlow(context, scene);
+export function drawNetwork(pen: Pen, scene: Scene): void {
+  drawLinks(pen, scene);
+  drawFlow(pen, scene);
   scene.geometry.ports.forEach((shape, port) => {
-    drawQueue(context, scene, shape, port);
+    drawQueue(pen, scene, shape, port);
   });
-  drawNodes(context, scene);
+  drawNodes(pen, scene);
   scene.geometry.ports.forEach((shape, port) => {
-    drawLosses(context, scene, shape, port);
-    if (scene.moments[port]?.paused) drawPause(context, scene, shape);
+    drawLosses(pen, scene, shape, port);
+    const paused = scene.moments[port]?.paused ?? 0;
+    if (paused > 0) drawPause(pen, scene, shape, paused);
   });
 }
 
-/** Two bars across the link, as on a recorder. */
-function drawPause(context: CanvasRenderingContext2D, { palette }: Scene, shape: PortShape): void {
-  const half = Math.max(4, shape.width * 1.6);
+/** Two bars across the link, as on a recorder; longer ones for a port that is paused most of the time. */
+function drawPause(pen: Pen, { palette }: Scene, shape: PortShape, part: number): void {
+  const half = Math.max(4, shape.width * 1.6) * (0.5 + part);
   const middle = { x: (shape.begin.x + shape.end.x) / 2, y: (shape.begin.y + shape.end.y) / 2 };
   for (const [width, colour] of [
     [5, palette.background],
     [2.5, palette.pause],
   ] as const) {
-    context.beginPath();
+    pen.beginPath();
     for (const step of [-3, 3]) {
       const at = { x: middle.x + shape.along.x * step, y: middle.y + shape.along.y * step };
-      context.moveTo(at.x - shape.along.y * half, at.y + shape.along.x * half);
-      context.lineTo(at.x + shape.along.y * half, at.y - shape.along.x * half);
+      pen.moveTo(at.x - shape.along.y * half, at.y + shape.along.x * half);
+      pen.lineTo(at.x + shape.along.y * half, at.y - shape.along.x * half);
     }
-    context.lineWidth = width;
-    context.strokeStyle = colour;
-    context.stroke();
+    pen.lineWidth = width;
+    pen.strokeStyle = colour;
+    pen.stroke();
   }
 }
 
 /** Lines of one colour and width are one path: a large network has thousands. */
-function drawLinks(context: CanvasRenderingContext2D, scene: Scene): void {
+function drawLinks(pen: Pen, scene: Scene): void {
   const { geometry, palette, moments } = scene;
   const levels = palette.use.length;
   const paths = new Map<string, Stroke>();
@@ -61,28 +62,32 @@ function drawLinks(context: CanvasRenderingContext2D, scene: Scene): void {
     const colour = palette.use[levelOf(moments[port]?.use ?? 0, levels)] ?? palette.idleLink;
     addLine(paths, shape, colour);
   });
-  strokeAll(context, paths);
+  strokeAll(pen, paths);
 }
 
 interface Stroke {
-  path: Path2D;
+  lines: PortShape[];
   colour: string;
   width: number;
 }
 
 function addLine(paths: Map<string, Stroke>, shape: PortShape, colour: string): void {
   const key = `${colour} ${shape.width}`;
-  const stroke = paths.get(key) ?? { path: new Path2D(), colour, width: shape.width };
+  const stroke = paths.get(key) ?? { lines: [], colour, width: shape.width };
   paths.set(key, stroke);
-  stroke.path.moveTo(shape.begin.x, shape.begin.y);
-  stroke.path.lineTo(shape.end.x, shape.end.y);
+  stroke.lines.push(shape);
 }
 
-function strokeAll(context: CanvasRenderingContext2D, paths: Map<string, Stroke>): void {
-  for (const { path, colour, width } of paths.values()) {
-    context.strokeStyle = colour;
-    context.lineWidth = width;
-    context.stroke(path);
+function strokeAll(pen: Pen, paths: Map<string, Stroke>): void {
+  for (const { lines, colour, width } of paths.values()) {
+    pen.beginPath();
+    for (const { begin, end } of lines) {
+      pen.moveTo(begin.x, begin.y);
+      pen.lineTo(end.x, end.y);
+    }
+    pen.strokeStyle = colour;
+    pen.lineWidth = width;
+    pen.stroke();
   }
 }
 
@@ -95,58 +100,58 @@ function levelOf(use: number, levels: number): number {
 const MOST_MOVING = 600;
 
 /** Short gaps run along links that carry something. */
-function drawFlow(context: CanvasRenderingContext2D, scene: Scene): void {
+function drawFlow(pen: Pen, scene: Scene): void {
   const { geometry, palette, moments } = scene;
   if (moments.length > MOST_MOVING) return;
   const paths = new Map<string, Stroke>();
   geometry.ports.forEach((shape, port) => {
     if ((moments[port]?.use ?? 0) > 0.02) addLine(paths, shape, palette.background);
   });
-  context.setLineDash([3, 17]);
-  context.lineDashOffset = -scene.phase;
-  strokeAll(context, paths);
-  context.setLineDash([]);
+  pen.setLineDash([3, 17]);
+  pen.lineDashOffset = -scene.phase;
+  strokeAll(pen, paths);
+  pen.setLineDash([]);
 }
 
-function drawQueue(context: CanvasRenderingContext2D, scene: Scene, shape: PortShape, port: number): void {
+function drawQueue(pen: Pen, scene: Scene, shape: PortShape, port: number): void {
   const { palette } = scene;
   const part = Math.min(1, (scene.moments[port]?.queueBytes ?? 0) / scene.fullQueue);
   const outlined = scene.hovered === port || scene.charted.has(port);
   if (part <= 0 && !outlined) return;
-  context.save();
-  context.translate(shape.begin.x, shape.begin.y);
-  context.rotate(Math.atan2(shape.along.y, shape.along.x));
+  pen.save();
+  pen.translate(shape.begin.x, shape.begin.y);
+  pen.rotate(Math.atan2(shape.along.y, shape.along.x));
   const half = shape.queueWidth / 2;
   if (part > 0) {
-    context.fillStyle = palette.queue;
-    context.fillRect(0, -half, Math.max(1.5, part * shape.queueLength), shape.queueWidth);
+    pen.fillStyle = palette.queue;
+    pen.fillRect(0, -half, Math.max(1.5, part * shape.queueLength), shape.queueWidth);
   }
   if (outlined) {
-    context.strokeStyle = palette.text;
-    context.lineWidth = scene.hovered === port ? 2 : 1;
-    context.strokeRect(0, -half, shape.queueLength, shape.queueWidth);
+    pen.strokeStyle = palette.text;
+    pen.lineWidth = scene.hovered === port ? 2 : 1;
+    pen.strokeRect(0, -half, shape.queueLength, shape.queueWidth);
   }
-  context.restore();
+  pen.restore();
 }
 
-function drawNodes(context: CanvasRenderingContext2D, scene: Scene): void {
+function drawNodes(pen: Pen, scene: Scene): void {
   const { geometry, palette, picture } = scene;
   picture.nodes.forEach((node, i) => {
     const at = geometry.nodes[i];
     if (!at) return;
-    context.beginPath();
-    if (node.kind === "host") context.arc(at.x, at.y, at.radius, 0, 2 * Math.PI);
-    else square(context, at.x, at.y, at.radius);
-    context.fillStyle = node.kind === "host" ? palette.background : palette.node;
-    context.strokeStyle = palette.node;
-    context.lineWidth = Math.min(2, at.radius / 3);
-    context.fill();
-    context.stroke();
+    pen.beginPath();
+    if (node.kind === "host") pen.arc(at.x, at.y, at.radius, 0, 2 * Math.PI);
+    else square(pen, at.x, at.y, at.radius);
+    pen.fillStyle = node.kind === "host" ? palette.background : palette.node;
+    pen.strokeStyle = palette.node;
+    pen.lineWidth = Math.min(2, at.radius / 3);
+    pen.fill();
+    pen.stroke();
   });
 }
 
-function square(context: CanvasRenderingContext2D, x: number, y: number, radius: number): void {
-  context.roundRect(x - radius, y - radius, 2 * radius, 2 * radius, radius / 4);
+function square(pen: Pen, x: number, y: number, radius: number): void {
+  pen.roundRect(x - radius, y - radius, 2 * radius, 2 * radius, radius / 4);
 }
 
 function clampSize(width: number): number {
@@ -154,7 +159,7 @@ function clampSize(width: number): number {
 }
 
 /** A ring where packets are marked, a cross where they are dropped: shapes differ, not only colours. */
-function drawLosses(context: CanvasRenderingContext2D, scene: Scene, shape: PortShape, port: number): void {
+function drawLosses(pen: Pen, scene: Scene, shape: PortShape, port: number): void {
   const moment = scene.moments[port];
   if (!moment || (moment.marks <= 0 && moment.drops <= 0)) return;
   const { palette } = scene;
@@ -162,17 +167,17 @@ function drawLosses(context: CanvasRenderingContext2D, scene: Scene, shape: Port
   const reach = shape.queueLength + size + 2;
   const x = shape.begin.x + shape.along.x * reach;
   const y = shape.begin.y + shape.along.y * reach;
-  context.lineWidth = 2;
-  context.beginPath();
+  pen.lineWidth = 2;
+  pen.beginPath();
   if (moment.drops > 0) {
-    context.moveTo(x - size, y - size);
-    context.lineTo(x + size, y + size);
-    context.moveTo(x + size, y - size);
-    context.lineTo(x - size, y + size);
-    context.strokeStyle = palette.drop;
+    pen.moveTo(x - size, y - size);
+    pen.lineTo(x + size, y + size);
+    pen.moveTo(x + size, y - size);
+    pen.lineTo(x - size, y + size);
+    pen.strokeStyle = palette.drop;
   } else {
-    context.arc(x, y, size * 0.8, 0, 2 * Math.PI);
-    context.strokeStyle = palette.mark;
+    pen.arc(x, y, size * 0.8, 0, 2 * Math.PI);
+    pen.strokeStyle = palette.mark;
   }
-  context.stroke();
+  pen.stroke();
 }

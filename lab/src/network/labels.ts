@@ -2,19 +2,20 @@
 import type { Point } from "./geometry";
 import type { Layout } from "./layout";
 import type { Scene } from "./draw";
+import type { Pen } from "./pen";
 
 /** Height and mean width of a letter, in pixels. */
 const LINE = 15;
 const LETTER = 6.2;
 
-export function drawLabels(context: CanvasRenderingContext2D, scene: Scene, layout: Layout): void {
+export function drawLabels(pen: Pen, scene: Scene, layout: Layout): void {
   const { geometry, picture, palette } = scene;
-  context.fillStyle = palette.faint;
-  context.font = "12px system-ui, sans-serif";
+  pen.fillStyle = palette.faint;
+  pen.font = "12px system-ui, sans-serif";
   // Names stay legible where links cross them.
-  context.strokeStyle = palette.background;
-  context.lineWidth = 4;
-  context.lineJoin = "round";
+  pen.strokeStyle = palette.background;
+  pen.lineWidth = 4;
+  pen.lineJoin = "round";
   picture.nodes.forEach((node, i) => {
     const at = geometry.nodes[i];
     const place = layout.places[i];
@@ -22,35 +23,29 @@ export function drawLabels(context: CanvasRenderingContext2D, scene: Scene, layo
     const name = fitting(node.name, node.kind === "host", at.room, layout.horizontal);
     if (name === undefined) return;
     const gap = at.radius + 5;
-    if (layout.horizontal) beside(context, name, at, place.layer, gap);
-    else below(context, name, at, node.kind === "host", gap);
+    if (layout.horizontal) beside(pen, name, at, place.layer, gap);
+    else below(pen, name, at, node.kind === "host", gap);
   });
 }
 
 /** Left of the first layer, right of the last one, above all others. */
-function beside(
-  context: CanvasRenderingContext2D,
-  name: string,
-  at: Point,
-  layer: number,
-  gap: number,
-): void {
+function beside(pen: Pen, name: string, at: Point, layer: number, gap: number): void {
   const outside = layer === 0 ? -gap : layer === 1 ? gap : 0;
-  context.textAlign = outside < 0 ? "right" : outside > 0 ? "left" : "center";
-  context.textBaseline = outside === 0 ? "alphabetic" : "middle";
-  write(context, name, at.x + outside, outside === 0 ? at.y - gap : at.y);
+  pen.textAlign = outside < 0 ? "right" : outside > 0 ? "left" : "center";
+  pen.textBaseline = outside === 0 ? "alphabetic" : "middle";
+  write(pen, name, at.x + outside, outside === 0 ? at.y - gap : at.y);
 }
 
 /** Below hosts, above switches. */
-function below(context: CanvasRenderingContext2D, name: string, at: Point, host: boolean, gap: number): void {
-  context.textAlign = "center";
-  context.textBaseline = host ? "top" : "alphabetic";
-  write(context, name, at.x, host ? at.y + gap : at.y - gap);
+function below(pen: Pen, name: string, at: Point, host: boolean, gap: number): void {
+  pen.textAlign = "center";
+  pen.textBaseline = host ? "top" : "alphabetic";
+  write(pen, name, at.x, host ? at.y + gap : at.y - gap);
 }
 
-function write(context: CanvasRenderingContext2D, name: string, x: number, y: number): void {
-  context.strokeText(name, x, y);
-  context.fillText(name, x, y);
+function write(pen: Pen, name: string, x: number, y: number): void {
+  pen.strokeText(name, x, y);
+  pen.fillText(name, x, y);
 }
 
 /** The name, or its number, or nothing. Of hosts in a row the number is enough: "host:12" is "12". */

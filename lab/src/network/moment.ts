@@ -13,11 +13,12 @@ export interface PortMoment {
   /** Shortly before the instant. */
   marks: number;
   drops: number;
-  /** By PFC, where the run records it. */
-  paused: boolean;
+  /** The part of that time for which PFC paused it. */
+  paused: number;
   /** From the start of the run. */
   marksSoFar: number;
   dropsSoFar: number;
+  pausedSoFar_s: number;
 }
 
 export function portMoment(recording: Recording, port: number, time_s: number): PortMoment {
@@ -32,8 +33,15 @@ export function portMoment(recording: Recording, port: number, time_s: number): 
     queueBytes: recording.queues[port]?.at(time_s) ?? 0,
     marks: counts.marksUntil(port, to) - counts.marksUntil(port, from),
     drops: counts.dropsUntil(port, to) - counts.dropsUntil(port, from),
-    paused: recording.pauses?.within(port, counts.times[from] ?? 0, time_s) ?? false,
+    paused: pausedPart(recording, port, from, to),
     marksSoFar: counts.marksUntil(port, to),
     dropsSoFar: counts.dropsUntil(port, to),
+    pausedSoFar_s: counts.pausedUntil(port, to),
   };
+}
+
+function pausedPart({ counts }: Recording, port: number, from: number, to: number): number {
+  const span = (counts.times[to] ?? 0) - (counts.times[from] ?? 0);
+  const paused = counts.pausedUntil(port, to) - counts.pausedUntil(port, from);
+  return span > 0 ? Math.min(1, paused / span) : 0;
 }

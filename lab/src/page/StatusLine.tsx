@@ -2,8 +2,9 @@
 import { duration_s, sides } from "../state/lab";
 import type { SideName } from "../state/lab";
 import type { Status } from "../state/side";
+import { left_s } from "../state/speed";
 import type { Diagnostic } from "../worker/protocol";
-import { counted, formatCount, formatPercent, formatTime } from "./units";
+import { counted, formatCount, formatPercent, formatTime, formatWait } from "./units";
 import { recordingOf } from "./useSide";
 
 export function StatusLine({ side }: { side: SideName }) {
@@ -39,7 +40,7 @@ function Words({ side }: { side: SideName }) {
     case "waiting":
       return <>Starting…</>;
     case "running":
-      return <>Simulating: {progress(side)}</>;
+      return <Running side={side} status={status} />;
     case "stopped":
       return <>Stopped after {formatTime(recordingOf(side)?.reached_s ?? 0)} of the run.</>;
     case "refused":
@@ -51,9 +52,20 @@ function Words({ side }: { side: SideName }) {
   }
 }
 
-function progress(side: SideName): string {
+/** Nobody waits longer without asking what would be quicker. */
+const LONG_S = 60;
+
+function Running({ side, status }: { side: SideName; status: Extract<Status, { kind: "running" }> }) {
   const whole = duration_s();
-  return formatPercent(whole > 0 ? (recordingOf(side)?.reached_s ?? 0) / whole : 0);
+  const part = whole > 0 ? (recordingOf(side)?.reached_s ?? 0) / whole : 0;
+  const left = left_s(part, (performance.now() - status.began_ms) / 1000, status.expected_s);
+  return (
+    <>
+      Simulating: {formatPercent(part)}, about {formatWait(left)} left.
+      {left > LONG_S &&
+        " A shorter run.duration, lower rates or fewer flows are quicker; Stop keeps what is there."}
+    </>
+  );
 }
 
 function refusal(first: Diagnostic | undefined): string {

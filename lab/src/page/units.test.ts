@@ -1,5 +1,14 @@
 import { expect, it } from "vitest";
-import { clock, counted, formatBytes, formatNumber, formatPercent, formatRate, formatTime } from "./units";
+import {
+  clock,
+  counted,
+  formatBytes,
+  formatNumber,
+  formatPercent,
+  formatRate,
+  formatTime,
+  formatWait,
+} from "./units";
 
 it("times have a unit that fits", () => {
   expect([0, 1.5, 0.0123456, 4.2e-6, 3e-9].map(formatTime)).toEqual([
@@ -9,6 +18,10 @@ it("times have a unit that fits", () => {
     "4.2 µs",
     "3 ns",
   ]);
+});
+
+it("waits are whole, in units of the day", () => {
+  expect([0.2, 99, 120, 7200, 1e6].map(formatWait)).toEqual(["1 s", "99 s", "2 min", "2 h", "12 days"]);
 });
 
 it("999.6 becomes the next unit, not 1000 of the smaller one", () => {

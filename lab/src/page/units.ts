@@ -9,6 +9,14 @@ export function formatTime(seconds: number): string {
   return `${digits(seconds * 1e9)} ns`;
 }
 
+/** How long somebody waits: no fractions, and units of the day. */
+export function formatWait(seconds: number): string {
+  if (seconds < 100) return `${Math.ceil(seconds)} s`;
+  if (seconds < 6000) return `${Math.round(seconds / 60)} min`;
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`;
+  return `${formatCount(seconds / 86_400)} days`;
+}
+
 export function formatBytes(bytes: number): string {
   return scaled(bytes, ["B", "KB", "MB", "GB", "TB"]);
 }

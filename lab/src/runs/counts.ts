@@ -1,4 +1,4 @@
-// Bytes, marks and drops of all ports at the instants of a run: the use of links over time comes from them.
+// Bytes, marks, drops and pauses of all ports at the instants of a run: the use of links over time comes from them.
 import type { Batch } from "../worker/protocol";
 
 export class Counts {
@@ -6,12 +6,14 @@ export class Counts {
   private readonly bytes: Float64Array[];
   private readonly marks: Float64Array[];
   private readonly drops: Float64Array[];
+  private readonly paused: Float64Array[];
 
   constructor(ports: number) {
     const nothing = new Float64Array(ports);
     this.bytes = [nothing];
     this.marks = [nothing];
     this.drops = [nothing];
+    this.paused = [nothing];
   }
 
   add(batch: Batch): void {
@@ -20,6 +22,7 @@ export class Counts {
     this.bytes.push(batch.port_bytes);
     this.marks.push(batch.port_marks);
     this.drops.push(batch.port_drops);
+    this.paused.push(batch.port_paused_s);
   }
 
   /** The interval that an instant lies in, by its end. At least 1 once a batch is there. */
@@ -41,6 +44,16 @@ export class Counts {
 
   dropsUntil(port: number, interval: number): number {
     return this.drops[interval]?.[port] ?? 0;
+  }
+
+  /** Seconds for which PFC has paused a port. */
+  pausedUntil(port: number, interval: number): number {
+    return this.paused[interval]?.[port] ?? 0;
+  }
+
+  /** Whether PFC has paused anything so far. */
+  hasPauses(): boolean {
+    return (this.paused.at(-1) ?? []).some((seconds) => seconds > 0);
   }
 
   bytesUntil(port: number, interval: number): number {

@@ -2,7 +2,6 @@
 // on, in bounded memory, and is read at any instant.
 import type { Batch, Picture } from "../worker/protocol";
 import { Counts } from "./counts";
-import type { Pauses } from "./pauses";
 import { Series } from "./series";
 
 /** Samples kept for all ports together, and for all flows together. */
@@ -21,8 +20,6 @@ export class Recording {
   readonly rates = new Map<number, Series>();
   readonly flowNames: string[] = [];
   reached_s = 0;
-  /** Known when the run is over. */
-  pauses: Pauses | undefined;
 
   constructor(readonly picture: Picture) {
     this.counts = new Counts(picture.ports.length);

@@ -3,7 +3,8 @@ import type { Line, LineSet } from "../charts/lines";
 import { formatOf } from "../charts/options";
 import { PALETTES } from "../page/theme";
 import { formatTime } from "../page/units";
-import { decades, ticks } from "./ticks";
+import { escaped } from "./svg-pen";
+import { decades, logarithmicTicks, ticks } from "./ticks";
 
 export const WIDTH = 720;
 const PLOT = { left: 86, right: 30, top: 34, height: 260 };
@@ -42,7 +43,7 @@ interface Scales {
 function parts(figure: Figure): string[] {
   const range = figure.range ?? logarithmicRange(figure.set.lines);
   const scales = scalesOf(range, figure.range === undefined, figure.top);
-  const xs = figure.range ? ticks(...figure.range) : decades(...range);
+  const xs = figure.range ? ticks(...figure.range) : logarithmicTicks(...range);
   const format = formatOf(figure.set.unit);
   return [
     ...xs.map((value) => tickX(scales.x(value), formatTime(value))),
@@ -103,8 +104,4 @@ function tickY(y: number, text: string): string {
 
 function round(value: number): number {
   return Math.round(value * 10) / 10;
-}
-
-function escaped(text: string): string {
-  return text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
 }

@@ -18,3 +18,21 @@ export function decades(from: number, to: number): number[] {
     list.push(10 ** power);
   return list;
 }
+
+/** Digits of labels within a power of ten, the densest first. */
+const DIGITS = [[1, 2, 3, 4, 5, 6, 7, 8, 9], [1, 2, 5], [1, 3], [1]];
+
+/** Round numbers along a logarithmic axis, as many as there is room for, and two at least. */
+export function logarithmicTicks(from: number, to: number, most = 6): number[] {
+  const powers = decades(from, to);
+  const within = (value: number): boolean => value >= from * (1 - 1e-9) && value <= to * (1 + 1e-9);
+  const lists = DIGITS.map((digits) =>
+    powers.flatMap((power) => digits.map((digit) => digit * power)).filter(within),
+  );
+  const fitting = lists.find((list) => list.length <= most);
+  if (fitting && fitting.length > 1) return fitting;
+  // Less than a step of the densest list: the axis is nearly linear there.
+  if ((lists[0]?.length ?? 0) < 2) return ticks(from, to, most);
+  const tens = lists.at(-1) ?? [];
+  return tens.filter((_, i) => i % Math.ceil(tens.length / Math.max(1, most)) === 0);
+}

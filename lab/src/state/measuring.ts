@@ -26,11 +26,10 @@ function interval({ duration_s }: Facts, samples: number): string {
   return `${Math.max(1, Math.round((duration_s / samples) * 1e12))} ps`;
 }
 
-/** A message for a run that does not fit into a tab, with the keys that make it smaller. */
-export function tooLarge(facts: Facts): string {
-  const needed = (facts.bytes / 1e9).toFixed(1);
+/** A message for a run that does not fit into a tab: what takes the memory, and what to reduce. */
+export function tooLarge({ memory, remedy }: Facts): string {
   return (
-    `The records of this run need about ${needed} GB, too much for a page. ` +
-    "Make run.duration shorter, measure less, or use fewer hosts. On the command line it may fit: incastle run FILE."
+    `The records of this run take ${memory}: more than the ${MOST_BYTES / 1e6} MB that a page has for them. ` +
+    `Reduce them: ${remedy}; or a shorter run.duration. On the command line it may fit: incastle run FILE.`
   );
 }

@@ -8,6 +8,8 @@ import { comparing, notice, playing, reached_s, settings, sides, text, time_s } 
 import type { Settings, SideName } from "./lab";
 import { overridesOf } from "./overrides";
 import { MOST_BYTES, measurings, tooLarge } from "./measuring";
+import type { Launch } from "./side";
+import { expected_s } from "./speed";
 
 /** A slider sends many values while it moves. */
 const SETTLE_MS = 150;
@@ -77,33 +79,34 @@ async function begin(name: SideName, scenario: string, set: Settings): Promise<v
       side.fail(NOT_ALLOWED);
       return;
     }
-    const measured = await fitting(scenario, overrides, answer.facts);
+    const fitted = await fitting(scenario, overrides, answer.facts);
     if (number !== newest[name]) return;
-    if (measured) launch(name, { scenario, overrides, measured, code: needsCode ? code.value : undefined });
-    else side.fail(tooLarge(answer.facts));
+    if (fitted.measured) {
+      const run = { text: scenario, overrides, measured: fitted.measured };
+      launch(name, {
+        ...run,
+        code: needsCode ? code.value : undefined,
+        expected_s: expected_s(answer.facts),
+      });
+    } else side.fail(tooLarge(fitted.facts));
   } catch (error) {
     side.fail(error instanceof Error ? error.message : String(error));
   }
 }
 
-/** The most detailed measurements that fit into the memory of a tab. */
+/** The most detailed measurements that fit into the memory of a tab; without any, what the least would take. */
 async function fitting(
   scenario: string,
   overrides: Override[],
   facts: Facts,
-): Promise<Override[] | undefined> {
+): Promise<{ measured?: Override[]; facts: Facts }> {
+  let least = facts;
   for (const measured of measurings(facts)) {
     const answer = await checker.check(scenario, [...overrides, ...measured]);
-    if (answer.facts && answer.facts.bytes <= MOST_BYTES) return measured;
+    if (answer.facts && answer.facts.bytes <= MOST_BYTES) return { measured, facts: answer.facts };
+    least = answer.facts ?? least;
   }
-  return undefined;
-}
-
-interface Launch {
-  scenario: string;
-  overrides: Override[];
-  measured: Override[];
-  code: string | undefined;
+  return { facts: least };
 }
 
 function launch(name: SideName, run: Launch): void {
@@ -113,5 +116,5 @@ function launch(name: SideName, run: Launch): void {
     time_s.value = 0;
     playing.value = true;
   }
-  sides[name].start(run.scenario, run.overrides, run.measured, run.code);
+  sides[name].start(run);
 }

@@ -1,15 +1,15 @@
 // One of the runs that the page shows: A, or B next to it. It holds what its worker has sent so far.
 import { signal } from "@preact/signals";
 import { Recording } from "../runs/recording";
-import { Pauses } from "../runs/pauses";
 import type { Diagnostic, Explanation, Outcome, Override, RunReply } from "../worker/protocol";
 import { RunClient } from "../worker/run-client";
+import { measure } from "./speed";
 
 const SHOW_MS = 100;
 
 export type Status =
   | { kind: "waiting" }
-  | { kind: "running" }
+  | { kind: "running"; began_ms: number; expected_s: number }
   | { kind: "done"; outcome: Outcome; wall_s: number; packet_hops: number }
   | { kind: "stopped" }
   | { kind: "refused"; diagnostics: Diagnostic[] }
@@ -21,6 +21,16 @@ export type Explaining =
   | { kind: "running"; part: number }
   | { kind: "done"; explanation: Explanation }
   | { kind: "failed"; message: string };
+
+/** A run that begins. */
+export interface Launch {
+  text: string;
+  overrides: Override[];
+  /** What the page records, as further overrides. */
+  measured: Override[];
+  code: string | undefined;
+  expected_s: number;
+}
 
 export class Side {
   readonly status = signal<Status>({ kind: "waiting" });
@@ -42,10 +52,10 @@ export class Side {
     },
   );
 
-  start(text: string, overrides: Override[], measured: Override[], code?: string): void {
+  start({ text, overrides, measured, code, expected_s }: Launch): void {
     this.overrides = overrides;
     this.explaining.value = { kind: "none" };
-    this.status.value = { kind: "running" };
+    this.status.value = { kind: "running", began_ms: performance.now(), expected_s };
     this.client.start(text, [...overrides, ...measured], code);
   }
 
@@ -118,9 +128,8 @@ export class Side {
         this.show();
         break;
       case "done":
-        if (this.recording.value)
-          this.recording.value.pauses = Pauses.of(reply.outcome, this.recording.value.picture);
         this.revision.value += 1;
+        measure(reply.packet_hops, reply.wall_s);
         this.status.value = reply;
         break;
       case "explaining":

@@ -27,8 +27,13 @@ export interface Facts {
   switches: number;
   /** Groups of flows. */
   groups: number;
-  /** Memory that its records are expected to take. */
+  /** Memory that its records are expected to take, and the same by its purposes, in words. */
   bytes: number;
+  memory: string;
+  /** What makes the largest part of it smaller. */
+  remedy: string;
+  /** Packet-hops that it is expected to have: an upper estimate. */
+  packet_hops: number;
 }
 
 /** The network of a run. Each link has two ports, one for each direction. */
@@ -75,6 +80,8 @@ export interface Batch {
   port_bytes: Float64Array;
   port_marks: Float64Array;
   port_drops: Float64Array;
+  /** Seconds for which PFC has paused each port, from the start of the run; empty before the first pause. */
+  port_paused_s: Float64Array;
 }
 
 /** The end of a run. Tables are Arrow IPC streams. */

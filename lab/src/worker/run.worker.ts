@@ -147,6 +147,7 @@ function batch(samples: Samples, reached_s: number): Batch {
     port_bytes: samples.port_bytes,
     port_marks: samples.port_marks,
     port_drops: samples.port_drops,
+    port_paused_s: samples.port_paused_s,
   };
   samples.free();
   return copied;

@@ -55,10 +55,10 @@ pub fn expected(scenario: &Scenario) -> Memory {
     memory
 }
 
-/// The data packets that a run will have: those that its groups offer, as far as access links carry them. ACKs and
+/// The data packets that a group of flows will have: those that it offers, as far as access links carry them. ACKs and
 /// repetitions are left out.
-pub fn expected_packets(scenario: &Scenario) -> f64 {
-    offers(scenario).map(|offer| offer.packets).sum()
+pub(crate) fn offered_packets(group: &Group, scenario: &Scenario) -> f64 {
+    Offer::of(group, scenario).packets
 }
 
 fn offers(scenario: &Scenario) -> impl Iterator<Item = Offer> {

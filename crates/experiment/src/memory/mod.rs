@@ -11,7 +11,8 @@ use std::fmt;
 use incastle_units::Time;
 
 pub use expected::at_start;
-pub use expected::{expected, expected_packets};
+pub use expected::expected;
+pub(crate) use expected::offered_packets;
 pub(crate) use held::{Lists, held};
 
 /// The purposes of memory.

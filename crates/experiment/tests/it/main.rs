@@ -10,6 +10,7 @@ mod degraded;
 mod degraded_controls;
 mod dependences;
 mod failures;
+mod hops;
 mod ideal;
 mod l4s;
 mod line_rate;
