@@ -31,12 +31,18 @@ declare module "*/engine/incastle_wasm.js" {
     readonly port_paused_s: Float64Array;
     free(): void;
   }
+  export class Explainer {
+    overrides(flow: string, neighbours: boolean): string;
+    explain(recorded: Outcome, flow: string, neighbours: boolean): string | undefined;
+    free(): void;
+  }
   export class Outcome {
     readonly digest: string;
     readonly totals: string;
     readonly notes: string;
     readonly table_names: string;
     table(name: string): Uint8Array;
+    explainer(): Explainer;
     readonly interrupted: boolean;
     free(): void;
   }
