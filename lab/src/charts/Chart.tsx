@@ -7,7 +7,7 @@ import { followSize } from "../page/resize";
 import { theme } from "../page/theme";
 import { seek } from "../state/clock";
 import { time_s, zoom } from "../state/lab";
-import { aligned } from "./aligned";
+import { aligned, heldAt } from "./aligned";
 import type { LineSet } from "./lines";
 import { PLOT_HEIGHT, options, shownRange } from "./options";
 import { SaveChart } from "../save/SaveChart";
@@ -92,11 +92,10 @@ function make(
   };
 }
 
-/** The sample next to an instant, or none if it is far away. */
+/** The sample whose value the lines show at an instant. */
 function sampleAt(plot: uPlot, time: number): number | null {
-  const index = plot.valToIdx(time);
   const [from, to] = [plot.scales.x?.min ?? 0, plot.scales.x?.max ?? 0];
-  return Math.abs((plot.data[0][index] ?? Infinity) - time) <= (to - from) / 50 ? index : null;
+  return heldAt(plot.data[0], time, (to - from) / 50);
 }
 
 /** The line of the instant shown, clicks that move it, and the zoom. */

@@ -37,3 +37,20 @@ function spread(line: Line, x: readonly number[]): (number | undefined)[] {
     return instant <= last ? value : undefined;
   });
 }
+
+/** Position of the last sample up to an instant: lines keep its value until the next one. None long after the last sample;
+ *  shortly before the first sample, that one. */
+export function heldAt(x: ArrayLike<number>, instant: number, near: number): number | null {
+  const first = x[0];
+  const last = x[x.length - 1];
+  if (first === undefined || last === undefined) return null;
+  if (instant < first - near || instant > last + near) return null;
+  let low = 0;
+  let high = x.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((x[middle] ?? Infinity) <= instant) low = middle + 1;
+    else high = middle;
+  }
+  return Math.max(0, low - 1);
+}

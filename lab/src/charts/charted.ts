@@ -2,7 +2,7 @@
 // flows of each group.
 import { computed } from "@preact/signals";
 import { recordingOf } from "../page/useSide";
-import { chartedFlows, chartedPorts, sides } from "../state/lab";
+import { chartedFlows, chartedPorts, shown, sides } from "../state/lab";
 import type { SideName } from "../state/lab";
 import type { Recording } from "../runs/recording";
 
@@ -23,7 +23,7 @@ function portsOf(side: SideName): number[] {
   const recording = recordingOf(side);
   if (!recording) return [];
   const chosen = chartedPorts.value;
-  if (!chosen) return longestQueues(recording);
+  if (!chosen) return longestQueues(comparable(recording));
   const { ports } = recording.picture;
   return chosen.flatMap((name) => {
     const port = ports.findIndex((other) => other.name === name);
@@ -31,8 +31,23 @@ function portsOf(side: SideName): number[] {
   });
 }
 
-export function longestQueues(recording: Recording, most = 4): number[] {
-  const queues = recording.queues.map((queue, port) => ({ port, longest: queue.maximum }));
+/** Greatest queues by port. Two runs of one network have the greater of both, so that their charts have the same ports in
+ *  the same colours. */
+function comparable(recording: Recording): number[] {
+  const all = shown().flatMap((side) => recordingOf(side) ?? []);
+  const alike = all.filter((other) => samePorts(other, recording));
+  return recording.queues.map((_, port) =>
+    Math.max(0, ...alike.map(({ queues }) => queues[port]?.maximum ?? 0)),
+  );
+}
+
+function samePorts(one: Recording, other: Recording): boolean {
+  const [ports, others] = [one.picture.ports, other.picture.ports];
+  return ports.length === others.length && ports.every(({ name }, port) => name === others[port]?.name);
+}
+
+export function longestQueues(maxima: readonly number[], most = 4): number[] {
+  const queues = maxima.map((longest, port) => ({ port, longest }));
   queues.sort((a, b) => b.longest - a.longest || a.port - b.port);
   const bound = (queues[0]?.longest ?? 0) * INTERESTING;
   const kept = queues.slice(0, most).filter(({ longest }, i) => i === 0 || longest > bound);
