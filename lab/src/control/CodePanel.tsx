@@ -7,8 +7,8 @@ import { EditorView, keymap, lineNumbers } from "@codemirror/view";
 import { batch, effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { look } from "../editor/look";
-import { allow, classes, code, isAllowed, settingsOf } from "../state/code";
-import { comparing, settings, text } from "../state/lab";
+import { allow, classes, code, isAllowed, settingsOf, usesCode } from "../state/code";
+import { comparing, settings, shown, sides, text } from "../state/lab";
 import type { SideName } from "../state/lab";
 import { TEMPLATES } from "./templates";
 
@@ -28,6 +28,9 @@ export function CodePanel() {
           <p key={name}>
             <code>{name}</code> <Use name={name} side="a" /> <Use name={name} side="b" />
           </p>
+        ))}
+        {shown().map((side) => (
+          <Mistake key={side} side={side} />
         ))}
       </div>
     </section>
@@ -72,6 +75,18 @@ function Consent() {
       >
         Run this code
       </button>
+    </p>
+  );
+}
+
+/** Why a run with this code has failed. */
+function Mistake({ side }: { side: SideName }) {
+  const status = sides[side].status.value;
+  if (status.kind !== "failed" || !isAllowed.value || !usesCode(text.value, settings[side].value))
+    return null;
+  return (
+    <p class="bad" role="alert">
+      {comparing.value ? `Run ${side.toUpperCase()}` : "The run"} has failed. {status.message}
     </p>
   );
 }

@@ -11,7 +11,8 @@ import { EditorView, highlightActiveLine, keymap, lineNumbers } from "@codemirro
 import { batch, effect } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import { fileName } from "../link/command";
-import { experiment, text } from "../state/lab";
+import { comparing, experiment, settings, shown, text } from "../state/lab";
+import { overridesOf } from "../state/overrides";
 import { checked, engine } from "../state/runs";
 import type { Diagnostic } from "../worker/protocol";
 import { completions } from "./completion";
@@ -34,10 +35,8 @@ export function Editor() {
   }, []);
   return (
     <section class="editor" aria-label="Scenario">
-      <p class="faint">
-        The scenario in full. Ctrl-Space completes keys and values; changes run at once. Sliders come on top
-        of it.
-      </p>
+      <p class="faint">The scenario in full. Ctrl-Space completes keys and values; changes run at once.</p>
+      <OnTop />
       <div ref={box} class="editor-box" />
       <div class="problems" role="status">
         <Problems
@@ -48,6 +47,26 @@ export function Editor() {
         />
       </div>
     </section>
+  );
+}
+
+/** Settings that count in place of what the text has for their keys. */
+function OnTop() {
+  const found = shown().flatMap((side) => overridesOf(settings[side].value).map((one) => ({ side, one })));
+  if (found.length === 0) return null;
+  return (
+    <p class="on-top">
+      Set under “Experiment”, in place of the text:{" "}
+      {found.map(({ side, one: [key, value] }, i) => (
+        <span key={`${side} ${key}`}>
+          {i > 0 && ", "}
+          {comparing.value && `${side.toUpperCase()}: `}
+          <code>
+            {key} = {value}
+          </code>
+        </span>
+      ))}
+    </p>
   );
 }
 

@@ -34,4 +34,5 @@ const colours = HighlightStyle.define([
   { tag: [tags.heading, tags.bracket, tags.typeName], color: "var(--accent)" },
 ]);
 
-export const look = [frame, syntaxHighlighting(colours)];
+/** Long lines are wrapped: the column is narrow, and their ends say what they do. */
+export const look = [frame, syntaxHighlighting(colours), EditorView.lineWrapping];

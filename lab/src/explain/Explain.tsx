@@ -1,5 +1,6 @@
 // Why a flow was slow, in the words of `incastle explain`: a panel below the charts, and buttons at the flows.
 import { useComputed, useSignal } from "@preact/signals";
+import { useEffect } from "preact/hooks";
 import { counted, formatPercent } from "../page/units";
 import { recordingOf } from "../page/useSide";
 import { seek } from "../state/clock";
@@ -24,6 +25,12 @@ function panelOf(side: SideName): string {
 function explain(side: SideName, flow: string): void {
   sides[side].explain(flow);
   document.getElementById(panelOf(side))?.focus();
+}
+
+/** Shows an instant: the picture is far above the words that name it. */
+function show(side: SideName, at: number): void {
+  seek(at / PS_PER_S);
+  document.getElementById(panelOf(side))?.parentElement?.scrollIntoView({ block: "start" });
 }
 
 /** A button for each flow of a chart. */
@@ -133,11 +140,15 @@ function Answer({ side }: { side: SideName }) {
         </p>
       );
     case "done":
-      return <Words explanation={explaining.explanation} />;
+      return <Words side={side} explanation={explaining.explanation} />;
   }
 }
 
-function Words({ explanation }: { explanation: Explanation }) {
+function Words({ side, explanation }: { side: SideName; explanation: Explanation }) {
+  // The panel had no height when the question moved there.
+  useEffect(() => {
+    document.getElementById(panelOf(side))?.scrollIntoView({ block: "start" });
+  }, [explanation]);
   const { name, flow, hosts, extent, headline, path, chains, story, digest } = explanation;
   return (
     <div class="answer" role="status">
@@ -152,15 +163,15 @@ function Words({ explanation }: { explanation: Explanation }) {
       {chains.map(({ title, timer, steps }) => (
         <section key={timer.at} aria-label={title}>
           <h3>
-            <At at={timer.at} text={title} />
+            <At side={side} at={timer.at} text={title} />
             {timer.cause && ` (${timer.cause})`}
           </h3>
-          <Steps steps={steps} />
+          <Steps side={side} steps={steps} />
         </section>
       ))}
       <section aria-label="In order">
         <h3>In order</h3>
-        <Steps steps={story} />
+        <Steps side={side} steps={story} />
       </section>
       <p class="faint">Run again with a record: identical run, digest {digest}.</p>
     </div>
@@ -192,12 +203,12 @@ function Parts({ rows }: { rows: Explanation["path"]["rows"] }) {
   );
 }
 
-function Steps({ steps }: { steps: readonly Step[] }) {
+function Steps({ side, steps }: { side: SideName; steps: readonly Step[] }) {
   return (
     <ol>
       {steps.map(({ at, when, text }, place) => (
         <li key={place}>
-          <At at={at} text={when} /> {text}
+          <At side={side} at={at} text={when} /> {text}
         </li>
       ))}
     </ol>
@@ -205,14 +216,14 @@ function Steps({ steps }: { steps: readonly Step[] }) {
 }
 
 /** An instant, which a click shows in the picture and in the charts. */
-function At({ at, text }: { at: number; text: string }) {
+function At({ side, at, text }: { side: SideName; at: number; text: string }) {
   return (
     <button
       type="button"
       class="at"
       title="Show this instant"
       onClick={() => {
-        seek(at / PS_PER_S);
+        show(side, at);
       }}
     >
       {text}

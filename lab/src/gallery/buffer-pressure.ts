@@ -4,7 +4,7 @@ export const description: Description = {
   title: "Buffer pressure",
   sentences: [
     "Ten workers answer one client through one port; from 150 ms to 350 ms four long flows use another port of the switch.",
-    "Both ports share one memory: the long flows fill it, so less is left for the answers, although they never meet on a link.",
+    "Both ports share one memory: the long flows fill it, so less is left for the responses, although they never meet on a link.",
     "Compare the drops at the port to receiver:0 before, during and after the long flows.",
   ],
   questions: [
@@ -51,7 +51,7 @@ export const description: Description = {
     {
       kind: "slider",
       key: "flows.query.sru",
-      label: "Answer of a worker",
+      label: "Response of a worker",
       min: 10,
       max: 200,
       step: 10,

@@ -3,8 +3,8 @@ import type { Description } from "./experiment";
 export const description: Description = {
   title: "Incast collapse and its remedies",
   sentences: [
-    "A client reads 256 KiB from each of 20 servers, and asks again when the last answer is complete.",
-    "The answers meet at one port, its buffer overflows, and a server that loses the end of its answer waits 200 ms for its timer.",
+    "A client reads 256 KiB from each of 20 servers, and asks again when the last response is complete.",
+    "The responses meet at one port, its buffer overflows, and a server that loses the end of its response waits 200 ms for its timer.",
     "Look for the long pauses in which the link is idle, and try the remedies.",
   ],
   questions: [
@@ -68,7 +68,7 @@ export const description: Description = {
     {
       kind: "slider",
       key: "flows.storage.sru",
-      label: "Answer of a server",
+      label: "Response of a server",
       min: 16,
       max: 1024,
       step: 16,

@@ -39,7 +39,7 @@ export const description: Description = {
     {
       kind: "slider",
       key: "flows.storage.sru",
-      label: "Answer of a server",
+      label: "Response of a server",
       min: 16,
       max: 1024,
       step: 16,

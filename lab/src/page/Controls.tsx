@@ -1,10 +1,10 @@
 // The settings of an experiment: sliders and choices, for run A, and for run B where two runs are compared.
 import { useComputed } from "@preact/signals";
 import type { TomlTable } from "smol-toml";
-import type { Choice, Control, Slider } from "../gallery/experiment";
+import type { Choice, Control, Option, Slider } from "../gallery/experiment";
 import { chosenOption, positionOf, settingOf, tableOf } from "../gallery/values";
 import { comparing, experiment, reset, set, settings, shown, text } from "../state/lab";
-import type { SideName } from "../state/lab";
+import type { Settings, SideName } from "../state/lab";
 
 export function Controls() {
   const table = useComputed(() => tableOf(text.value));
@@ -76,6 +76,18 @@ function SliderControl({ id, side, control, table }: Props<Slider>) {
   );
 }
 
+/** Where none of the options is chosen: another place has set their keys. */
+function ownValue(control: Choice, now: Settings): string {
+  if (now["transport.congestion"] === "custom" && control.options.some(setsControl)) {
+    return `Your control ${now["transport.controller"] ?? ""}`;
+  }
+  return "As in the scenario";
+}
+
+function setsControl({ set: changes }: Option): boolean {
+  return "transport.congestion" in changes;
+}
+
 function ChoiceControl({ id, side, control, table }: Props<Choice>) {
   const chosen = chosenOption(control, settings[side].value, table);
   const index = chosen ? control.options.indexOf(chosen) : -1;
@@ -90,7 +102,7 @@ function ChoiceControl({ id, side, control, table }: Props<Choice>) {
           if (option) set(side, option.set);
         }}
       >
-        {index === -1 && <option value={-1}>As in the scenario</option>}
+        {index === -1 && <option value={-1}>{ownValue(control, settings[side].value)}</option>}
         {control.options.map((option, i) => (
           <option key={i} value={i}>
             {option.label}

@@ -2,6 +2,7 @@
 import { useSignal } from "@preact/signals";
 import { commandOf, fileName } from "../link/command";
 import { currentLink } from "../link/keeping";
+import { usesCode } from "../state/code";
 import { comparing, settings, shown, sides, text } from "../state/lab";
 import type { SideName } from "../state/lab";
 import { csvOfTable } from "./csv";
@@ -16,10 +17,7 @@ export function SavePanel() {
       </p>
       <Copy label="Copy the link" content={currentLink} />
       <h2>Repeat it</h2>
-      <p>The same digest comes from the command line:</p>
-      {shown().map((side) => (
-        <Command key={side} side={side} />
-      ))}
+      <p>With the scenario as a file, the command line gives the same digest.</p>
       <button
         type="button"
         onClick={() => {
@@ -28,6 +26,9 @@ export function SavePanel() {
       >
         Download the scenario
       </button>
+      {shown().map((side) => (
+        <Command key={side} side={side} />
+      ))}
       <h2>Tables</h2>
       {shown().map((side) => (
         <Tables key={side} side={side} />
@@ -42,6 +43,12 @@ function Command({ side }: { side: SideName }) {
   return (
     <>
       {comparing.value && <h3>Run {side.toUpperCase()}</h3>}
+      {usesCode(text.value, settings[side].value) && (
+        <p class="faint">
+          Its control is code of this page. The command line needs the same class in Python, with{" "}
+          <code>FILE.py:CLASS</code> as its controller.
+        </p>
+      )}
       <pre class="command" tabIndex={0} aria-label="Command">
         {command}
       </pre>
