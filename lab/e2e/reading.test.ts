@@ -84,6 +84,8 @@ describeLab("the page, read", (lab) => {
     await changeScenario(page, (text) => text.replace("senders = 20", "sendres = 20"));
     await page.getByText("transport.congestion = dctcp").waitFor();
     await page.locator(".tabs .count").waitFor();
+    const times = page.getByRole("figure", { name: "Completion times" });
+    expect(await times.locator(".empty").textContent()).toBe("Here when the run is over.");
     await page.click("#tab-Experiment");
     const [tabs, column] = [await right(page.locator("#tab-Share")), await right(page.locator(".panel"))];
     expect(tabs).toBeLessThanOrEqual(column);

@@ -102,7 +102,7 @@ function CompletionTimes({ side }: { side: SideName }) {
     const status = sides[side].status.value;
     return status.kind === "done" ? completionLines(status.outcome) : [];
   });
-  const running = sides[side].status.value.kind === "running";
+  const isOver = sides[side].status.value.kind === "done";
   return (
     <Chart
       title="Completion times"
@@ -110,7 +110,7 @@ function CompletionTimes({ side }: { side: SideName }) {
       words={lines.value.map(completionWords).join(" ")}
       until_s={undefined}
       top={1}
-      empty={running ? "Here when the run is over." : "No transfer was complete in this run."}
+      empty={isOver ? "No transfer was complete in this run." : "Here when the run is over."}
     />
   );
 }

@@ -56,7 +56,7 @@ function OnTop() {
   if (found.length === 0) return null;
   return (
     <p class="on-top">
-      Set under “Experiment”, in place of the text:{" "}
+      Settings that count in place of the text:{" "}
       {found.map(({ side, one: [key, value] }, i) => (
         <span key={`${side} ${key}`}>
           {i > 0 && ", "}

@@ -20,6 +20,12 @@ const frame = EditorView.theme({
   "&.cm-focused": { outline: "2px solid var(--accent)" },
   ".cm-tooltip": { backgroundColor: "var(--panel)", color: "var(--text)", border: "1px solid var(--line)" },
   ".cm-tooltip.cm-completionInfo": { maxWidth: "320px", padding: "4px 8px" },
+  ".cm-button, .cm-textfield": {
+    backgroundColor: "var(--panel)",
+    backgroundImage: "none",
+    border: "1px solid var(--line)",
+    color: "var(--text)",
+  },
   ".cm-panels": { backgroundColor: "var(--panel)", color: "var(--text)" },
   "&.cm-focused .cm-selectionBackground, .cm-selectionBackground": {
     backgroundColor: "color-mix(in srgb, var(--accent) 28%, transparent) !important",
