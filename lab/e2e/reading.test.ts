@@ -1,5 +1,6 @@
 // What somebody sees who reads the page at 1280 pixels: answers and instants come into view, charts of two runs compare,
 // mistakes are told where they are made, and nothing is cut.
+import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { describeLab } from "./lab";
@@ -53,6 +54,33 @@ describeLab("the page, read", (lab) => {
     const [a, b] = [await lines(charts.nth(0)), await lines(charts.nth(1))];
     expect(a.length).toBeGreaterThan(2);
     expect(b).toEqual(a);
+    await page.context().close();
+  });
+
+  it("keeps the table of a run within it", async () => {
+    const page = await opened("victim-flow");
+    await page.getByLabel("Compare", { exact: true }).click();
+    await digest(page, 1);
+    await page.locator("summary", { hasText: "In words" }).first().click();
+    const run = page.getByRole("region", { name: "Run A" });
+    expect(await right(run.locator(".below details"))).toBeLessThanOrEqual(await right(run));
+    expect(await right(run.locator("select.save").first())).toBeLessThanOrEqual(await right(run));
+    await page.context().close();
+  });
+
+  it("saves lines in steps, as it draws them", async () => {
+    const page = await opened("tcp-dctcp");
+    const saved = page.waitForEvent("download");
+    await page.selectOption('[aria-label="Save the chart Congestion windows"]', "SVG");
+    const svg = readFileSync(await (await saved).path(), "utf8");
+    const points = (/<polyline[^>]* points="([^"]*)"/.exec(svg)?.[1] ?? "").split(" ");
+    expect(points.length).toBeGreaterThan(100);
+    const slanting = points.slice(1).filter((point, i) => {
+      const [x, y] = point.split(",");
+      const [before, above] = (points[i] ?? "").split(",");
+      return x !== before && y !== above;
+    });
+    expect(slanting).toEqual([]);
     await page.context().close();
   });
 

@@ -70,10 +70,13 @@ function scalesOf([from, to]: readonly [number, number], logarithmic: boolean, t
   };
 }
 
+/** In steps, as on the page: a value counts until the next one. */
 function curve(line: Line, { x, y }: Scales, i: number): string {
   const points: string[] = [];
   for (let k = 0; k < line.x.length; k += 1) {
-    points.push(`${round(x(line.x[k] ?? 0))},${round(y(line.y[k] ?? 0))}`);
+    const at = round(x(line.x[k] ?? 0));
+    if (k > 0) points.push(`${at},${round(y(line.y[k - 1] ?? 0))}`);
+    points.push(`${at},${round(y(line.y[k] ?? 0))}`);
   }
   return `<polyline clip-path="url(#plot)" fill="none" ${strokeOf(i)} points="${points.join(" ")}"/>`;
 }
