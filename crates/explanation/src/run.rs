@@ -175,7 +175,7 @@ impl Run {
     }
 
     /// The other queue pairs of the hosts of some flows that a record is to have, too: of those that lived at the same
-    /// time, as long as they have no more than [`MAX_BYTES`] together, the longest overlap first. `queue_pairs` is the
+    /// time, as long as they have no more than 100 MB together, the longest overlap first. `queue_pairs` is the
     /// table of that name, empty if the run has none.
     pub fn neighbours(
         &self,
