@@ -1,4 +1,4 @@
-// What somebody sees who reads the page at 1280 pixels: answers and instants come into view, charts of two runs compare,
+// The page as it is read at 1280 pixels: answers and instants come into view, charts of two runs compare,
 // mistakes are told where they are made, and nothing is cut.
 import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";

@@ -105,7 +105,7 @@ pub(crate) struct Event {
     pub(crate) at: i64,
     pub(crate) end: End,
     pub(crate) name: EventKind,
-    /// Of the packet.
+    /// The packet's kind.
     pub(crate) kind: Arc<str>,
     pub(crate) port: Arc<str>,
     pub(crate) cause: Arc<str>,

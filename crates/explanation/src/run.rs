@@ -280,7 +280,7 @@ mod tests {
             began(vec![transfer(1.0, Some(4.0)), transfer(2.0, None)]),
             Some(2.0)
         );
-        // Of two as slow the first; outside of the interval only where nothing is in it.
+        // The first of two that are as slow; one outside of the interval only where nothing is in it.
         assert_eq!(
             began(vec![transfer(9.0, None), transfer(9.5, Some(10.5))]),
             Some(9.0)

@@ -2,7 +2,7 @@
 //!
 //! A pause has the cause that it had when its frame was sent: the egress port of the switch that held most of the
 //! data, and the root of its congestion tree. Waits at one port for one root are one wait. Leaves out: later changes
-//! of a pause's cause.
+//! of the cause.
 
 use serde::Serialize;
 

@@ -52,7 +52,7 @@ impl ClearPassage {
         }
     }
 
-    /// Whether a packet passes in front of which so many packets are stored, and with which so many bytes.
+    /// Whether an arriving packet passes: `packets` are stored before it, and `bytes` with it.
     #[inline(always)]
     pub fn allows(self, packets: u32, bytes: u64) -> bool {
         (packets <= self.packets) & (bytes <= u64::from(self.bytes))
@@ -77,7 +77,7 @@ impl CertainMark {
         }
     }
 
-    /// Whether an ECN-capable packet is marked in front of which so many packets and bytes wait.
+    /// Whether an arriving ECN-capable packet is marked: so many packets and bytes wait.
     #[inline]
     pub fn applies(self, packets: u32, bytes: u64) -> bool {
         packets > self.packets || self.bytes < u32::MAX && bytes > u64::from(self.bytes)

@@ -69,7 +69,7 @@ struct Facts {
     /// Memory that its records are expected to take, and the same by its purposes, in words.
     bytes: u64,
     memory: String,
-    /// What makes the largest part of it smaller.
+    /// Advice that makes the largest part of it smaller.
     remedy: &'static str,
     /// Packet-hops that it is expected to have.
     packet_hops: f64,
