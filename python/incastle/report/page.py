@@ -80,6 +80,7 @@ class Page:
         notes: what is to be known of their values.
         figures: those that there are data for.
         explained: the slowest flows; None of a sweep.
+        trace: the name of the file of a trace next to the page; empty without one.
 
     """
 
@@ -91,21 +92,42 @@ class Page:
     notes: Sequence[str]
     figures: list[Drawn]
     explained: Explained | None = None
+    trace: str = ""
+
+
+def explained_of(
+    runs: Sequence[Result], progress: Callable[[Progress], object] | None = None
+) -> Explained:
+    """Explain the slowest flows of the run with the slowest; or return why that is impossible.
+
+    The scenario is run again with a record, unless the result has one; `progress` is called then.
+    """
+    run = runs[0]
+    try:
+        run = max(runs, key=api.longest_s)
+        flows = api.slowest_flows(run, FLOWS)
+        if not flows:
+            return Explained(run, [], "No flow of this run has an end.")
+        return Explained(run, api.explain_all(run, flows, progress))
+    except IncastleError as error:
+        return Explained(run, [], str(error))
 
 
 def of_runs(
     runs: Sequence[Result],
     tables: Sequence[Table],
     notes: Sequence[str],
-    progress: Callable[[Progress], object] | None = None,
+    explained: Explained,
+    trace: str = "",
 ) -> str:
-    """Return the page of runs; the scenario may be run again for the explanations.
+    """Return the page of runs.
 
     Args:
         runs: one, or several of one scenario with different seeds.
         tables: those of the terminal.
         notes: what is to be known of their values.
-        progress: called while it is run again.
+        explained: the slowest flows.
+        trace: the name of the file of a trace next to the page.
 
     """
     first = runs[0]
@@ -123,7 +145,8 @@ def of_runs(
             tables=[_table(one) for one in tables],
             notes=notes,
             figures=list(_figures(runs)),
-            explained=_explained(runs, progress),
+            explained=explained,
+            trace=trace,
         )
     )
 
@@ -208,16 +231,3 @@ def _drawn(drawn: Sweep | list[Result], kind: str, options: Options, title: str)
             return None
         image = base64.b64encode(place.read_bytes()).decode()
     return Drawn(title, f"data:image/png;base64,{image}", source)
-
-
-def _explained(runs: Sequence[Result], progress: Callable[[Progress], object] | None) -> Explained:
-    """Explain the slowest flows of the run with the slowest; or return why that is impossible."""
-    run = runs[0]
-    try:
-        run = max(runs, key=api.longest_s)
-        flows = api.slowest_flows(run, FLOWS)
-        if not flows:
-            return Explained(run, [], "No flow of this run has an end.")
-        return Explained(run, api.explain_all(run, flows, progress))
-    except IncastleError as error:
-        return Explained(run, [], str(error))
