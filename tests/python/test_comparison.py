@@ -295,6 +295,22 @@ def test_best_equal_and_other() -> None:
     assert {name: one.standing for name, one in high.items()} == {"A": OTHER, "B": OTHER, "C": BEST}
 
 
+def test_differences_to_the_best_are_paired_by_seed() -> None:
+    # Seeds differ by far more than A and B do: apart their intervals overlap. B - A is 1, 1.1, 0.9:
+    # mean 1, s = 0.1. For two differences Bonferroni's t(2) at 97.5 % is 6.2053 (tables):
+    # half is 6.2053 * 0.1 / sqrt(3) = 0.35826.
+    seeds = {"A": [1.0, 5.0, 9.0], "B": [2.0, 6.1, 9.9], "C": [3.0, 7.0, 99.0]}
+    found = standings.standings(seeds, high=False)
+    assert {name: one.standing for name, one in found.items()} == {
+        "A": BEST,
+        "B": OTHER,
+        "C": EQUAL,
+    }
+    assert found["B"].low < found["A"].high
+    assert found["B"].to_best == pytest.approx((1 - 0.35826, 1 + 0.35826), abs=1e-4)
+    assert found["A"].to_best is None
+
+
 def test_unfinished_queries_leave_the_order_open() -> None:
     # Low is better. A lies between 5 and any number, B is 6, C between 7 and 8: B is best at the
     # worse end, A may be better or not, and C is beaten by B wherever it lies.
@@ -393,11 +409,12 @@ def said(seeds: dict[str, list[float]], *, high: bool = False) -> str:
 
 def test_words_follow_the_numbers() -> None:
     seeds = {"A": [1.0, 1.01], "B": [1.0, 1.02], "C": [5.0, 5.01], "D": [9.0, 9.01]}
-    assert said(seeds) == "A with 1.005 ms, not told apart from B; last D with 9.005 ms"
+    assert said(seeds) == "A with 1.005 ms, not distinguishable from B; last D with 9.005 ms"
     assert said(seeds, high=True) == "D with 9.005 Mbit/s; last A with 1.005 Mbit/s"
-    assert said({"A": [1.0, 1.1], "B": [1.0, 1.2]}) == "none is told apart (1.05 to 1.1 ms)"
+    none = "none is distinguishable from the best (1.05 to 1.1 ms)"
+    assert said({"A": [1.0, 1.1], "B": [1.0, 1.2]}) == none
     wide = {"A": [1.0, 1.01], "B": [2.0, 2.01], "C": [1.0, 99.0]}
-    expected = "A with 1.005 ms, not told apart from C; last of the others B with 2.005 ms"
+    expected = "A with 1.005 ms, not distinguishable from C; last of the others B with 2.005 ms"
     assert said(wide) == expected
 
 

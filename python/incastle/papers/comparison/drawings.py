@@ -52,6 +52,9 @@ def _cell(row: dict[str, Any]) -> Cell:
 
 def _range(row: dict[str, Any]) -> str:
     parts = [f"{number(row['low'])} to {number(row['high'])}"] if row["low"] < row["high"] else []
+    if row["to_best_low"] is not None and row["to_best_low"] < row["to_best_high"]:
+        low, high = (number(row[f"to_best_{end}"]) for end in ("low", "high"))
+        parts.append(f"to the best {low} to {high}")
     count = ends(lasting.read(row, "mean")).unfinished
     return "; ".join([*parts, *([f"{count} unfinished"] if count else [])])
 
@@ -73,7 +76,7 @@ def draw_workloads(figure: Figure, data: pl.DataFrame) -> None:
 
 _MARKS: dict[str, tuple[str, dict[str, Any]]] = {
     BEST: ("best", {"color": figures.GREEN, "mfc": figures.GREEN}),
-    EQUAL: ("not told apart from the best", {"color": figures.BLUE, "mfc": "white"}),
+    EQUAL: ("not distinguishable from the best", {"color": figures.BLUE, "mfc": "white"}),
     "": ("other", {"color": figures.GREY, "mfc": figures.GREY}),
 }
 

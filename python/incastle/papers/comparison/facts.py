@@ -25,7 +25,7 @@ def joined(names: Sequence[str]) -> str:
 
 
 def verdict(metric: Choice, found: dict[str, Standing]) -> str:
-    """Tell who is best, whom the runs do not tell from the best, and the last of the others."""
+    """Tell who is best, who is not distinguishable from the best, and the last of the others."""
     order = sorted(
         found, key=lambda name: rank(found[name].mean, high=metric.of["better"] == "high")
     )
@@ -39,9 +39,9 @@ def verdict(metric: Choice, found: dict[str, Standing]) -> str:
 
     best, equal, others = those(BEST), those(EQUAL), those(OTHER)
     if not others:
-        return f"none is told apart ({value(order[0], order[-1])})"
+        return f"none is distinguishable from the best ({value(order[0], order[-1])})"
     told = f"{joined(best)} with {value(best[0])}"
-    beside = f", not told apart from {joined(equal)}" if equal else ""
+    beside = f", not distinguishable from {joined(equal)}" if equal else ""
     last = f"last {others[-1]}" if others[-1] == order[-1] else f"last of the others {others[-1]}"
     return f"{told}{beside}; {last} with {value(others[-1])}"
 
