@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from incastle.analysis.seeds import over_seeds
-from incastle.commands.tables import known
+from incastle.display.tables import known
 from incastle.plotting import intervals, scales, style
 
 

@@ -10,7 +10,6 @@ import typer
 from rich.markup import escape
 
 from incastle import terminal
-from incastle.commands import tables
 from incastle.commands.options import (
     RESULTS,
     AsJson,
@@ -22,6 +21,7 @@ from incastle.commands.options import (
     option,
     seed_option,
 )
+from incastle.display import tables
 from incastle.interrupts import INTERRUPTED
 from incastle.storage.results import file_name, prepare_place
 from incastle.units import si

@@ -12,7 +12,6 @@ from rich.markup import escape
 from incastle import offered_load, pauses, terminal
 from incastle.analysis import failed_pairs, first_rto
 from incastle.analysis.confidence import interval
-from incastle.commands import tables
 from incastle.commands.options import (
     MAX_SEED,
     RESULTS,
@@ -21,6 +20,7 @@ from incastle.commands.options import (
     Settings,
     load_scenario,
 )
+from incastle.display import tables
 from incastle.errors import Interrupted
 from incastle.interrupts import INTERRUPTED
 from incastle.runner import run_many, why_alone
