@@ -31,7 +31,6 @@ DOCUMENTS = [
     "docs/choose-k.md",
     "docs/sweep.md",
     "docs/diff.md",
-    "docs/artifact.md",
     "docs/figures.md",
     "docs/explain.md",
     "docs/captures.md",

@@ -191,17 +191,17 @@ def bars() -> Iterator[Progress | None]:
 
 
 @contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[runner.Progress], None]]:
+def progress_bar(what: str, units: str = "runs") -> Iterator[Callable[[runner.Progress], None]]:
     """Yield a callable that draws a bar with the time left; without a terminal it prints lines."""
     with bars() as shown:
         if shown is None:
-            yield _lines(what)
+            yield _lines(what, units)
             return
         task = shown.add_task(escape(what), total=1.0, runs="")
-        yield lambda state: shown.update(task, completed=state.fraction, runs=_runs(state))
+        yield lambda state: shown.update(task, completed=state.fraction, runs=_runs(state, units))
 
 
-def _lines(what: str) -> Callable[[runner.Progress], None]:
+def _lines(what: str, units: str) -> Callable[[runner.Progress], None]:
     """Return a callable that prints how far it has come, a line each `EVERY_S`."""
     printed = time.monotonic()
 
@@ -210,13 +210,13 @@ def _lines(what: str) -> Callable[[runner.Progress], None]:
         now = time.monotonic()
         if now - printed >= EVERY_S and state.fraction < 1:
             printed = now
-            note(", ".join(filter(None, (f"{what}: {state.fraction:.0%}", _runs(state)))))
+            note(", ".join(filter(None, (f"{what}: {state.fraction:.0%}", _runs(state, units)))))
 
     return show
 
 
-def _runs(state: runner.Progress) -> str:
-    return f"{state.finished} of {state.total} runs" if state.total > 1 else ""
+def _runs(state: runner.Progress, units: str) -> str:
+    return f"{state.finished} of {state.total} {units}" if state.total > 1 else ""
 
 
 @contextmanager

@@ -1,1 +1,1 @@
-"""How results are shown: tables of the terminal, and values of a notebook's cells."""
+"""Rich display: results and scenarios as values of a notebook's cells."""

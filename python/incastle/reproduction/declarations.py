@@ -1,7 +1,8 @@
 """A paper's declarations: what it runs, measures, draws and quotes, read from TOML in its folder.
 
 - `experiments.toml`: `[constants]` and `[axes]`, by length where they differ; `[define]`, named
-  expressions; `[[experiments]]`, grids of runs: loops over axes, a name, a scenario, what is set;
+  expressions; `[[experiments]]`, grids of runs: loops over axes, a name, a scenario, what is set,
+  perhaps `reading = "nearest"`, that of open.toml;
 - `measures.toml`: for each claim its cases, labels with loops in braces, each with an expression;
   below `[bases]` what claims rest on;
 - `facts.toml`: for each claim or figure the numbers that its texts quote: `expression | format`;
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import product
 from statistics import fmean
@@ -24,6 +25,7 @@ from typing import TYPE_CHECKING, Any
 from incastle.analysis.confidence import interval_of
 from incastle.analysis.ends import ends, rising, shown
 from incastle.reproduction import cells, drawings, lasting, statistics
+from incastle.reproduction.changes import changed, open_points
 from incastle.reproduction.expressions import (
     Choice,
     Definition,
@@ -129,7 +131,15 @@ class Declarations:
             for inner in grid.get("each", ()):
                 yield from self._grid(here, inner)
             if "each" not in grid:
-                yield _experiment(here, grid)
+                yield self._as_read(_experiment(here, grid), grid.get("reading", ""))
+
+    def _as_read(self, experiment: Experiment, reading: str) -> Experiment:
+        """Give an experiment in a reading of open.toml: as taken, or the nearest."""
+        if not reading:
+            return experiment
+        path = self.folder / "scenarios" / experiment.scenario
+        settings = {"nearest": open_points(self.folder).nearest}[reading]
+        return replace(experiment, overrides=changed(path, experiment.overrides, settings))
 
     # ---- measures and facts
 
@@ -156,14 +166,18 @@ class Declarations:
         if isinstance(cases, str):
             found: dict[str, Any] = self.functions[cases](self, runs)
             return found
-        scope = self.scope(runs)
-        over = cases.get("over", {})
-        return {
-            here.fill(label): here.seeds(text)
-            for label, text in cases.items()
-            if label not in {"over", "let"}
-            for here in loops(scope, _named(label, over), cases.get("let", {}))
-        }
+        return {name: here.seeds(text) for name, here, text in _cases(self.scope(runs), cases)}
+
+    def reads(self, claim: str, length: Length) -> dict[str, frozenset[str]]:
+        """Give the experiments that each case of a claim reads, its base's among them."""
+        scope = self.scope(Observations(length))
+        found: dict[str, frozenset[str]] = {}
+        for part in (self._measures[claim], self._measures.get("bases", {}).get(claim, {})):
+            for name, here, text in _cases(scope, part):
+                scope.missing.clear()
+                here.evaluate(text)
+                found[name] = found.get(name, frozenset()) | scope.missing
+        return found
 
     def facts(self) -> dict[str, Callable[[Observations], dict[str, str]]]:
         """Give the facts of each claim and figure."""
@@ -270,6 +284,7 @@ class Declarations:
             figures=self.figures(),
             measures={claim: self.measure(claim) for claim in self._measures if claim != "bases"},
             facts=self.facts(),
+            reads=self.reads,
             bases=self.bases(),
             document=document,
         )
@@ -355,6 +370,15 @@ def _values(scope: Scope, of: Any) -> Sequence[Any]:  # noqa: ANN401
     """Give the values of a loop: a list, or an axis or a part of one, by an expression."""
     found = scope.evaluate(of) if isinstance(of, str) else of
     return (found,) if isinstance(found, Choice) else tuple(found)
+
+
+def _cases(scope: Scope, cases: Mapping[str, Any]) -> Iterator[tuple[str, Scope, str]]:
+    """Give the cases of a measure: name, scope and expression of each."""
+    for label, text in cases.items():
+        if label not in {"over", "let"}:
+            named = _named(label, cases.get("over", {}))
+            for here in loops(scope, named, cases.get("let", {})):
+                yield here.fill(label), here, text
 
 
 def _named(label: str, over: Mapping[str, Any]) -> dict[str, Any]:

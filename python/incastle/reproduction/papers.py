@@ -6,6 +6,7 @@ comparison is a paper without a document and claims. Its files:
 
 - `paper.toml`: title, source, parameters, and where the reproduction departs from the document;
 - `claims.toml`, `reasons.toml`: see `incastle.reproduction.claims`;
+- `open.toml`: what the document leaves open, with other values (`incastle.reproduction.changes`);
 - `scenarios/*.toml`: the scenarios, each complete in itself;
 - `experiments.toml`, `measures.toml`, `facts.toml`, `figures.toml`: see
   `incastle.reproduction.declarations`;
@@ -33,6 +34,10 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.analysis.ends import Value
+
+
+OPEN = "open.toml"
+"""What a document leaves open, with other values (`incastle.reproduction.changes`)."""
 
 
 class Length(StrEnum):
@@ -150,6 +155,7 @@ class FigureSpec:
 class Paper:
     """A paper: its plan, its figures, and per claim the measure that yields its values.
 
+    `reads` gives the experiments that each case of a claim reads, its base's among them.
     `bases` are the measures of what claims rest on, by claim, where claims.toml declares a base.
     `facts` gives further measured numbers: what stands in braces in a claim's texts in reasons.toml
     (by the claim's id) and in a figure's note in paper.toml (by the figure's number). Without a
@@ -164,13 +170,16 @@ class Paper:
     figures: tuple[FigureSpec, ...]
     measures: Mapping[str, Measure]
     facts: Mapping[str, Callable[[Observations], dict[str, str]]]
+    reads: Callable[[str, Length], Mapping[str, frozenset[str]]]
     bases: Mapping[str, Measure] = field(default_factory=dict)
     document: bool = True
     draft: bool = False
 
     def about(self) -> dict[str, Any]:
-        """Read paper.toml: the texts of the report."""
-        return tomllib.loads((self.folder / "paper.toml").read_text(encoding="utf-8"))
+        """Read paper.toml and open.toml: the texts of the report."""
+        files = [path for name in ("paper.toml", OPEN) if (path := self.folder / name).exists()]
+        texts = [tomllib.loads(path.read_text(encoding="utf-8")) for path in files]
+        return {key: value for text in texts for key, value in text.items()}
 
     def listed(self) -> str:
         """Give the title as lists of papers show it."""

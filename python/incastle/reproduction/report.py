@@ -28,8 +28,10 @@ from incastle.reproduction.figures import Drawing
 from incastle.reproduction.live import FOLDER as LAB
 from incastle.reproduction.live import Live, copy_page, links
 from incastle.reproduction.papers import Length, selected
+from incastle.reproduction.studies import FOLDER as STUDIES
+from incastle.reproduction.studies import kept
 from incastle.storage.files import put_in_place, recover, scratch_folder
-from incastle.storage.places import CLAIMS, REPORT_HEADER
+from incastle.storage.places import CLAIMS
 from incastle.templates import templates
 
 if TYPE_CHECKING:
@@ -37,9 +39,12 @@ if TYPE_CHECKING:
 
     from incastle.reproduction.claims import Claim, Judged
     from incastle.reproduction.papers import Experiment, FigureSpec, Grid, Observations, Paper
+    from incastle.reproduction.studies import Kept
 
 RUNS = "runs"
 _PAGE = "index.html"
+_KEPT = (RUNS, STUDIES)
+"""What a report that is written again keeps."""
 _MOST_FIGURES = 3
 """Figures with failing claims that a conclusion names."""
 _FAILED = (Verdict.FAILS, Verdict.BASE)
@@ -112,7 +117,7 @@ def prepare_folder(folder: Path) -> Path:
     if folder.exists() and not folder.is_dir():
         raise ReportError(f"{folder} exists and is not a folder: choose another --out")
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
-    if names and not names <= {RUNS} and not {_PAGE, CLAIMS} <= names:
+    if names and not names <= set(_KEPT) and not {_PAGE, CLAIMS} <= names:
         raise ReportError(f"{folder} exists and is not a report: choose another --out")
     folder.mkdir(parents=True, exist_ok=True)
     for place in (folder, folder.absolute().parent):
@@ -126,85 +131,61 @@ def write(
     contents: Sequence[PaperReport],
     length: Length,
     render: Callable[[Sequence[Drawing]], list[str]],
-    figure: str | None = None,
 ) -> None:
     """Write the whole report next to its place, then exchange it with an earlier one.
-
-    Args:
-        folder: its place.
-        contents: the papers.
-        length: of the runs.
-        render: draws the figures, and returns them as SVG.
-        figure: the one that was asked for.
 
     Raises:
         OSError: it cannot be written; the earlier one is what it was.
 
     """
     try:
-        with scratch_folder(folder) as scratch:
-            _write(scratch, contents, length, render)
-            header = _header(contents, length, figure)
-            text = json.dumps(header, indent=2, ensure_ascii=False) + "\n"
-            (scratch / REPORT_HEADER).write_text(text, encoding="utf-8")
-            _exchange(scratch, folder)
+        _write(folder, contents, length, render)
     except OSError as error:
         # The place that the user knows; a failed write (a full disk) names none by itself.
         error.filename, error.filename2 = str(folder), None
         raise
 
 
-def _header(
-    contents: Sequence[PaperReport], length: Length, figure: str | None
-) -> dict[str, object]:
-    """Give what the report is made of, and the command that makes it again."""
-    names = [content.paper.name for content in contents]
-    return {
-        "version": _engine.__version__,
-        "length": length,
-        "papers": names,
-        "figure": figure,
-        "command": _again(" ".join(names), figure, length=length),
-    }
-
-
 def _write(
-    scratch: Path,
+    folder: Path,
     contents: Sequence[PaperReport],
     length: Length,
     render: Callable[[Sequence[Drawing]], list[str]],
 ) -> None:
-    drawings, parts = {}, {}
-    for content in contents:
-        place = scratch / content.paper.name
-        place.mkdir()
-        for figure in content.figures:
-            name, data = (content.paper.name, figure.number), figure.data(content.observations)
-            drawings[name] = Drawing(place / figure.stem, data, figure.draw)
-            grid = None if figure.grid is None else figure.grid(data)
-            parts[name] = (grid, content.live_runs(figure))
-    images = zip(drawings, map(_image, render(list(drawings.values()))), strict=True)
-    shown = {name: Shown(image, *parts[name]) for name, image in images}
-    has_lab = copy_page(scratch)
-    for content in contents:
-        _write_runs(scratch / content.paper.name / "runs.csv", content)
-    entries = [judged.as_json() for content in contents for judged in content.judged]
-    text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    (scratch / CLAIMS).write_text(text, encoding="utf-8")
-    for file, page in _pages(contents, length, shown, has_lab=has_lab).items():
-        (scratch / file).write_text(page, encoding="utf-8")
+    with scratch_folder(folder) as scratch:
+        drawings, parts = {}, {}
+        for content in contents:
+            place = scratch / content.paper.name
+            place.mkdir()
+            for figure in content.figures:
+                name, data = (content.paper.name, figure.number), figure.data(content.observations)
+                drawings[name] = Drawing(place / figure.stem, data, figure.draw)
+                grid = None if figure.grid is None else figure.grid(data)
+                parts[name] = (grid, content.live_runs(figure))
+        images = zip(drawings, map(_image, render(list(drawings.values()))), strict=True)
+        shown = {name: Shown(image, *parts[name]) for name, image in images}
+        has_lab = copy_page(scratch)
+        for content in contents:
+            _write_runs(scratch / content.paper.name / "runs.csv", content)
+        entries = [judged.as_json() for content in contents for judged in content.judged]
+        text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        (scratch / CLAIMS).write_text(text, encoding="utf-8")
+        studies = {one.paper.name: kept(folder, one.paper.name) for one in contents}
+        for file, page in _pages(contents, length, shown, studies, has_lab=has_lab).items():
+            (scratch / file).write_text(page, encoding="utf-8")
+        _exchange(scratch, folder)
 
 
 def _exchange(scratch: Path, folder: Path) -> None:
-    """Put the new report in the old one's place; finished runs move over to it."""
-    runs = folder / RUNS
-    if runs.exists():
-        runs.rename(scratch / RUNS)
+    """Put the new report in the old one's place; finished runs and studies move over to it."""
+    moved = [name for name in _KEPT if (folder / name).exists()]
+    for name in moved:
+        (folder / name).rename(scratch / name)
     try:
         put_in_place(scratch, folder)
     except OSError:
-        if (scratch / RUNS).exists():
-            (scratch / RUNS).rename(runs)
+        for name in moved:
+            (scratch / name).rename(folder / name)
         raise
 
 
@@ -236,6 +217,7 @@ def _pages(
     contents: Sequence[PaperReport],
     length: Length,
     shown: Mapping[tuple[str, str], Shown],
+    studies: Mapping[str, Sequence[Kept]],
     *,
     has_lab: bool,
 ) -> dict[str, str]:
@@ -245,6 +227,7 @@ def _pages(
     common = {
         "length": length,
         "shown": shown,
+        "studies": studies,
         "lab": f"{LAB}/{_PAGE}" if has_lab else None,
         "version": _engine.__version__,
         "basis": _BASIS,

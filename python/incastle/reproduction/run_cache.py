@@ -43,6 +43,10 @@ class RunCache:
     def __init__(self, folder: Path) -> None:
         self.folder = folder / engine_build()
 
+    def __contains__(self, resolved: str) -> bool:
+        """Whether the run of a complete scenario is here, readable or not."""
+        return self._path(resolved).exists()
+
     def load(self, resolved: str) -> Observation | None:
         """Give the run of a complete scenario, or none if it is not here or not readable."""
         try:

@@ -23,11 +23,8 @@ impl Paper {
         }
     }
 
-    /// Alpha at an instant, or at a later one up to which it was made up for.
-    pub(super) fn alpha_at(&self, config: &DcqcnConfig, now: Time) -> f64 {
-        let mut then = self.clone();
-        then.catch_up(config, now);
-        then.alpha
+    pub(super) const fn alpha(&self) -> f64 {
+        self.alpha
     }
 
     /// Equation 2: each K without a CNP.

@@ -7,13 +7,11 @@ over the seeds lies in the band; without intervals, as there are two seeds.
 
 from __future__ import annotations
 
-import math
-from statistics import fmean
 from typing import TYPE_CHECKING
 
-from incastle.analysis.ends import ends, rising
 from incastle.reproduction import claims
 from incastle.reproduction.papers import Observations
+from incastle.reproduction.scores import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -54,13 +52,7 @@ def _cut(runs: Observations, names: dict[str, str]) -> Observations:
 def shares(declared: Declarations, runs: Observations) -> dict[str, float]:
     """Give, for each claim, the share of its cases whose mean lies in the band."""
     known = {claim.id: claim for claim in claims.load(declared.folder / "claims.toml")}
-    found = {}
-    for name in AGAIN:
-        means = [ends(rising(fmean, one)) for one in declared.measure(name)(runs).values()]
-        band = known[name].band
-        inside = [all(map(band.contains, mean[:2])) for mean in means if not math.isnan(mean.low)]
-        found[name] = sum(inside) / len(inside) if inside else math.nan
-    return found
+    return {name: share(claims.judge(known[name], declared.measure(name)(runs))) for name in AGAIN}
 
 
 def again(declared: Declarations, runs: Observations) -> dict[str, str]:

@@ -13,6 +13,7 @@ OTHER_COMMANDS = {
     "simulate": "run",
     "sim": "run",
     "start": "run",
+    "verify": "validate",
     "lint": "check",
     "optimize": "find",
     "optimise": "find",

@@ -1,1 +1,0 @@
-"""Artifacts: a report or results with all that repeats them, as an RO-Crate, and their check."""
