@@ -31,6 +31,7 @@ DOCUMENTS = [
     "docs/choose-k.md",
     "docs/sweep.md",
     "docs/diff.md",
+    "docs/artifact.md",
     "docs/figures.md",
     "docs/explain.md",
     "docs/captures.md",

@@ -147,6 +147,9 @@ def tried(programs: Path, folder: Path) -> None:
     if "dctcp" not in output_of(programs, folder, "incastle", "list", "papers"):
         sys.exit("the wheel has no papers")
     output_of(programs, folder, "incastle", "reproduce", "dctcp", "--figure", "13", "--quick")
+    # An artifact packed by the sources gives the same where there is nothing but the wheel.
+    output_of(Path(here).parent, folder, here, "pack", "report-quick", "--out", "artifact")
+    output_of(programs, folder, "incastle", "verify", "artifact")
     output_of(
         programs, folder, "python", "-c", "from incastle import dcudp, load; load('incast.toml')"
     )

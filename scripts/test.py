@@ -220,6 +220,7 @@ def all_checks(folder: Path) -> list[Check]:
         Check("wasm digest", python("scripts/wasm_digest.py"), tier=FULL),
         Check("lab in a browser", python("scripts/lab.py", "drive"), closing_line, tier=FULL),
         Check("wheel", python("scripts/check_wheel.py"), tier=FULL),
+        Check("artifact", python("scripts/check_artifact.py"), tier=FULL),
         Check("documents", python("scripts/check_docs.py"), cargo_tests, tier=FULL),
     ]
 

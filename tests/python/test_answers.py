@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import incastle as ic
-from incastle.commands import usage
+from incastle import usage
 from incastle.sweeps.values import axis_from_text
 
 if TYPE_CHECKING:

@@ -151,6 +151,17 @@ impl Algorithm {
         }
     }
 
+    /// Notes an acknowledgement that changes neither rate, window nor timer; returns whether it is one. If not, the
+    /// caller makes the sample for `on_ack`.
+    #[inline]
+    pub fn notes_ack(&mut self, now: Time) -> bool {
+        if let Self::Dcqcn(dcqcn) = self {
+            dcqcn.note_ack(now);
+            return true;
+        }
+        false
+    }
+
     /// Whether `on_rate` and `on_lost` do anything: if not, the transport takes no samples.
     #[inline]
     pub const fn samples_rate(&self) -> bool {

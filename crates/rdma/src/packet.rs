@@ -66,21 +66,12 @@ impl Opcode {
     /// The opcode in the base transport header: table 38 of IB 1.3; annex A17 for the CNP.
     pub const fn bth(self) -> u8 {
         match self {
-            Self::Send(place) => Self::placed(place, [0x00, 0x01, 0x02, 0x04]),
-            Self::Write(place) => Self::placed(place, [0x06, 0x07, 0x08, 0x0A]),
+            Self::Send(place) => [0x00, 0x01, 0x02, 0x04][place as usize],
+            Self::Write(place) => [0x06, 0x07, 0x08, 0x0A][place as usize],
             Self::ReadRequest => 0x0C,
-            Self::ReadResponse(place) => Self::placed(place, [0x0D, 0x0E, 0x0F, 0x10]),
+            Self::ReadResponse(place) => [0x0D, 0x0E, 0x0F, 0x10][place as usize],
             Self::Ack | Self::Nak => 0x11,
             Self::Cnp => 0x81,
-        }
-    }
-
-    const fn placed(place: Place, [first, middle, last, only]: [u8; 4]) -> u8 {
-        match place {
-            Place::First => first,
-            Place::Middle => middle,
-            Place::Last => last,
-            Place::Only => only,
         }
     }
 

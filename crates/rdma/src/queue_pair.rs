@@ -71,33 +71,36 @@ pub enum DataAt {
     Never,
 }
 
-/// One endpoint of a connection.
+/// One endpoint of a connection. Fields that one packet reads lie together: those of both roles, of the requester, of
+/// the responder.
+#[repr(C)]
 pub struct QueuePair {
-    requester: Requester,
-    responder: Responder,
-    algorithm: Algorithm,
-    /// The window and the next timer of the control since its last call, NEVER without a timer.
-    window: Window,
-    control_at: Time,
     /// A data packet or the request of a READ may leave from then on; NEVER while there is none. Kept up to date by
     /// [`Self::schedule`]: NICs ask for it more often than it changes.
     departs_at: Time,
-    config: Arc<Config>,
-    departures: Departures,
-    retry: Retry,
-    events: VecDeque<Event>,
-    stats: Stats,
-    /// In-order payload bytes that arrived.
-    delivered: u64,
-    /// A CNP has to leave.
-    cnp_due: bool,
+    /// The next timer of the control since its last call, NEVER without a timer.
+    control_at: Time,
     /// No further CNP leaves before.
     next_cnp: Time,
+    /// In-order payload bytes that arrived.
+    delivered: u64,
+    config: Arc<Config>,
+    /// A CNP has to leave.
+    cnp_due: bool,
     /// The last data packet was a response; requests and responses take turns.
     response_left: bool,
     /// There was nothing to send, and the timers of the control waited.
     asleep: bool,
     failed: bool,
+    events: VecDeque<Event>,
+    /// The window of the control since its last call.
+    window: Window,
+    retry: Retry,
+    departures: Departures,
+    requester: Requester,
+    responder: Responder,
+    stats: Stats,
+    algorithm: Algorithm,
 }
 
 impl QueuePair {
@@ -141,30 +144,34 @@ impl QueuePair {
         self.wake_control(now, rng);
         let packet = arrival.packet;
         match packet.opcode {
+            // These change nothing that this endpoint sends but its acknowledgements.
+            Opcode::Send(_) | Opcode::Write(_) => return self.handle_request(now, arrival),
+            Opcode::ReadRequest => self.handle_request(now, arrival),
+            Opcode::Ack | Opcode::Nak => self.handle_ack(now, arrival, rng),
             Opcode::Cnp => {
                 self.stats.notifications += 1;
                 self.report(now, CongestionEvent::Ecn, rng);
             }
-            Opcode::Ack | Opcode::Nak => self.handle_ack(now, arrival, rng),
             Opcode::ReadResponse(_) => {
                 self.notice_mark(now, arrival, true);
                 self.handle_response(now, packet, rng);
             }
-            Opcode::Send(_) | Opcode::Write(_) | Opcode::ReadRequest => {
-                self.notice_mark(now, arrival, false);
-                let echoes = self.config.notification == Notification::Echo;
-                self.delivered += self.responder.handle(&mut Request {
-                    now,
-                    packet,
-                    echo: echoes && arrival.ecn == Ecn::Ce,
-                    config: &self.config,
-                    stats: &mut self.stats,
-                    events: &mut self.events,
-                });
-            }
         }
         self.asleep = !self.is_active();
         self.schedule();
+    }
+
+    fn handle_request(&mut self, now: Time, arrival: &Arrival<'_>) {
+        self.notice_mark(now, arrival, false);
+        let echoes = self.config.notification == Notification::Echo;
+        self.delivered += self.responder.handle(&mut Request {
+            now,
+            packet: arrival.packet,
+            echo: echoes && arrival.ecn == Ecn::Ce,
+            config: &self.config,
+            stats: &mut self.stats,
+            events: &mut self.events,
+        });
     }
 
     /// Annex A17: a marked packet, in sequence or not, makes the receiver send a CNP.
@@ -203,24 +210,26 @@ impl QueuePair {
         if let Some(rtt) = rtt {
             self.requester.sample_rtt(rtt);
         }
-        let sample = AckSample {
-            echo: if packet.echo {
-                Echo::Congestion
-            } else {
-                Echo::Clear
-            },
-            rtt,
-            hops: arrival.hops,
-            hop_count: arrival.hop_count,
-            ..self.requester.sample(&before)
-        };
-        let mut cx = self.requester.context(now, rng);
-        self.algorithm.on_ack(&mut cx, &sample);
+        if !self.algorithm.notes_ack(now) {
+            let sample = AckSample {
+                echo: if packet.echo {
+                    Echo::Congestion
+                } else {
+                    Echo::Clear
+                },
+                rtt,
+                hops: arrival.hops,
+                hop_count: arrival.hop_count,
+                ..self.requester.sample(&before)
+            };
+            let mut cx = self.requester.context(now, rng);
+            self.algorithm.on_ack(&mut cx, &sample);
+            self.follow_control();
+        }
         if packet.echo {
             self.stats.notifications += 1;
-            let _ = self.algorithm.on_congestion(&mut cx, CongestionEvent::Ecn);
+            self.report(now, CongestionEvent::Ecn, rng);
         }
-        self.follow_control();
         if let Some(why) = retried {
             self.count_retry(now, why, rng);
         }

@@ -19,8 +19,7 @@ import typer
 from typer.core import TyperGroup
 from typer.exceptions import TyperException
 
-from incastle import __version__, interrupts, terminal
-from incastle.commands import usage
+from incastle import __version__, interrupts, terminal, usage
 from incastle.commands.options import examples
 from incastle.errors import IncastleError, InternalError, ScenarioError
 from incastle.interrupts import INTERRUPTED
@@ -51,6 +50,8 @@ COMMANDS = {
     "readings": (
         "Search what a paper leaves open for the reading under which most of its claims hold."
     ),
+    "pack": "Pack a report or results with all that repeats them, as an RO-Crate.",
+    "verify": "Verify an artifact: its files, and that a second run gives the same.",
     "list": (
         "List the names that a scenario can use, the papers, the measures or the kinds of plots."
     ),

@@ -1,1 +1,1 @@
-"""Rich display: results and scenarios as values of a notebook's cells."""
+"""How results are shown: tables of the terminal, and values of a notebook's cells."""

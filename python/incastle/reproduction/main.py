@@ -119,8 +119,20 @@ def main(
 
     """
     chosen = Length(length)
-    parts = choose(discover(), names, None if figure is None else str(figure))
-    folder = report.prepare_folder(Path(FOLDERS[chosen] if out is None else out))
+    folder = Path(FOLDERS[chosen] if out is None else out)
+    contents = make_report(names, None if figure is None else str(figure), chosen, folder, threads)
+    _tell([one for content in contents for one in content.judged], folder / "index.html")
+    if chosen is Length.QUICK:
+        terminal.output().print(QUICK)
+    return 0
+
+
+def make_report(
+    names: Sequence[str], figure: str | None, chosen: Length, place: Path, threads: int | None
+) -> list[report.PaperReport]:
+    """Reproduce papers and write their report, as `main` does; return its contents."""
+    parts = choose(discover(), names, figure)
+    folder = report.prepare_folder(place)
     cache = RunCache(folder / report.RUNS)
     observed = run_all(parts, chosen, cache, threads)
     judged = {part.paper.name: judge(part, observed[part.paper.name]) for part in parts}
@@ -135,12 +147,9 @@ def main(
         for part in parts
     ]
     terminal.note(f"drawing {sum(len(part.figures) for part in parts):,} figures")
-    report.write(folder, contents, chosen, render=render_pool.render)
+    report.write(folder, contents, chosen, render_pool.render, figure)
     cache.forget_other_engines()
-    _tell([one for content in contents for one in content.judged], folder / "index.html")
-    if chosen is Length.QUICK:
-        terminal.output().print(QUICK)
-    return 0
+    return contents
 
 
 def choose(shipped: Mapping[str, Paper], names: Sequence[str], figure: str | None) -> list[Part]:

@@ -31,7 +31,7 @@ from incastle.reproduction.papers import Length, selected
 from incastle.reproduction.studies import FOLDER as STUDIES
 from incastle.reproduction.studies import kept
 from incastle.storage.files import put_in_place, recover, scratch_folder
-from incastle.storage.places import CLAIMS
+from incastle.storage.places import CLAIMS, REPORT_HEADER
 from incastle.templates import templates
 
 if TYPE_CHECKING:
@@ -131,49 +131,75 @@ def write(
     contents: Sequence[PaperReport],
     length: Length,
     render: Callable[[Sequence[Drawing]], list[str]],
+    figure: str | None = None,
 ) -> None:
     """Write the whole report next to its place, then exchange it with an earlier one.
+
+    Args:
+        folder: its place.
+        contents: the papers.
+        length: of the runs.
+        render: draws the figures, and returns them as SVG.
+        figure: the one that was asked for.
 
     Raises:
         OSError: it cannot be written; the earlier one is what it was.
 
     """
     try:
-        _write(folder, contents, length, render)
+        with scratch_folder(folder) as scratch:
+            studies = {one.paper.name: kept(folder, one.paper.name) for one in contents}
+            _write(scratch, contents, length, render, studies)
+            header = _header(contents, length, figure)
+            text = json.dumps(header, indent=2, ensure_ascii=False) + "\n"
+            (scratch / REPORT_HEADER).write_text(text, encoding="utf-8")
+            _exchange(scratch, folder)
     except OSError as error:
         # The place that the user knows; a failed write (a full disk) names none by itself.
         error.filename, error.filename2 = str(folder), None
         raise
 
 
+def _header(
+    contents: Sequence[PaperReport], length: Length, figure: str | None
+) -> dict[str, object]:
+    """Give what the report is made of, and the command that makes it again."""
+    names = [content.paper.name for content in contents]
+    return {
+        "version": _engine.__version__,
+        "length": length,
+        "papers": names,
+        "figure": figure,
+        "command": _again(" ".join(names), figure, length=length),
+    }
+
+
 def _write(
-    folder: Path,
+    scratch: Path,
     contents: Sequence[PaperReport],
     length: Length,
     render: Callable[[Sequence[Drawing]], list[str]],
+    studies: Mapping[str, Sequence[Kept]],
 ) -> None:
-    with scratch_folder(folder) as scratch:
-        drawings, parts = {}, {}
-        for content in contents:
-            place = scratch / content.paper.name
-            place.mkdir()
-            for figure in content.figures:
-                name, data = (content.paper.name, figure.number), figure.data(content.observations)
-                drawings[name] = Drawing(place / figure.stem, data, figure.draw)
-                grid = None if figure.grid is None else figure.grid(data)
-                parts[name] = (grid, content.live_runs(figure))
-        images = zip(drawings, map(_image, render(list(drawings.values()))), strict=True)
-        shown = {name: Shown(image, *parts[name]) for name, image in images}
-        has_lab = copy_page(scratch)
-        for content in contents:
-            _write_runs(scratch / content.paper.name / "runs.csv", content)
-        entries = [judged.as_json() for content in contents for judged in content.judged]
-        text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        (scratch / CLAIMS).write_text(text, encoding="utf-8")
-        studies = {one.paper.name: kept(folder, one.paper.name) for one in contents}
-        for file, page in _pages(contents, length, shown, studies, has_lab=has_lab).items():
-            (scratch / file).write_text(page, encoding="utf-8")
-        _exchange(scratch, folder)
+    drawings, parts = {}, {}
+    for content in contents:
+        place = scratch / content.paper.name
+        place.mkdir()
+        for figure in content.figures:
+            name, data = (content.paper.name, figure.number), figure.data(content.observations)
+            drawings[name] = Drawing(place / figure.stem, data, figure.draw)
+            grid = None if figure.grid is None else figure.grid(data)
+            parts[name] = (grid, content.live_runs(figure))
+    images = zip(drawings, map(_image, render(list(drawings.values()))), strict=True)
+    shown = {name: Shown(image, *parts[name]) for name, image in images}
+    has_lab = copy_page(scratch)
+    for content in contents:
+        _write_runs(scratch / content.paper.name / "runs.csv", content)
+    entries = [judged.as_json() for content in contents for judged in content.judged]
+    text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    (scratch / CLAIMS).write_text(text, encoding="utf-8")
+    for file, page in _pages(contents, length, shown, studies, has_lab=has_lab).items():
+        (scratch / file).write_text(page, encoding="utf-8")
 
 
 def _exchange(scratch: Path, folder: Path) -> None:

@@ -9,6 +9,8 @@ if TYPE_CHECKING:
 
 SUMMARY, HEADER, CLAIMS = "summary.json", "sweep.json", "claims.json"
 """The files by which the directory of a result, a sweep and a report is recognised."""
+REPORT_HEADER = "report.json"
+"""What a report was made of: version, length, papers, figure and command."""
 MAX_NAMED = 3
 """Results of a folder that a message names."""
 

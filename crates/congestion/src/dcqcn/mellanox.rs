@@ -39,9 +39,13 @@ impl Mellanox {
         Self { form, clock: None }
     }
 
-    pub(super) fn alpha(&self, config: &DcqcnConfig) -> f64 {
-        let clock = self.clock.as_ref();
-        clock.map_or(config.initial_alpha, |clock| clock.alpha)
+    /// Alpha at an instant, or at a later one up to which it was made up for.
+    pub(super) fn alpha_at(&self, config: &DcqcnConfig, now: Time) -> f64 {
+        let Some(mut clock) = self.clock.clone() else {
+            return config.initial_alpha;
+        };
+        clock.update(config, now);
+        clock.alpha
     }
 
     pub(super) fn next_cut(&self) -> Option<Time> {

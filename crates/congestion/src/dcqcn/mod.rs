@@ -205,9 +205,13 @@ enum Form {
 /// The controller.
 #[derive(Debug, Clone)]
 pub struct Dcqcn {
-    config: DcqcnConfig,
+    /// The last acknowledgement: probes see alpha as it is then.
+    acked_at: Time,
+    /// An acknowledgement from then on makes up for the decays of alpha, so that probes do not have to repeat many.
+    catches_up_at: Time,
     recovery: Recovery,
     form: Form,
+    config: DcqcnConfig,
 }
 
 impl Dcqcn {
@@ -215,6 +219,8 @@ impl Dcqcn {
     pub fn new(config: DcqcnConfig) -> Self {
         config.check();
         Self {
+            acked_at: Time::ZERO,
+            catches_up_at: Time::ZERO,
             recovery: Recovery::new(&config),
             form: match config.form {
                 DcqcnForm::Sigcomm15 => Form::Paper(Paper::new(config.initial_alpha)),
@@ -227,6 +233,24 @@ impl Dcqcn {
     /// Whether it has a byte counter: if not, `on_sent` does nothing.
     pub const fn counts_bytes(&self) -> bool {
         self.config.rpg_byte_reset.is_some()
+    }
+
+    /// An acknowledgement: it changes nothing but the instant of alpha for probes.
+    #[inline]
+    pub(crate) fn note_ack(&mut self, now: Time) {
+        self.acked_at = now;
+        if now >= self.catches_up_at {
+            self.catch_up(now);
+        }
+    }
+
+    #[inline(never)]
+    fn catch_up(&mut self, now: Time) {
+        match &mut self.form {
+            Form::Paper(form) => form.catch_up(&self.config, now),
+            Form::Mellanox(form) => form.catch_up(&self.config, now),
+        }
+        self.catches_up_at = now + self.config.alpha_timer * 100;
     }
 
     fn on_cnp(&mut self, now: Time) -> Reaction {
@@ -253,12 +277,8 @@ impl Controller for Dcqcn {
         }
     }
 
-    /// Only brings alpha up to date, so that probes see it.
     fn on_ack(&mut self, cx: &mut Context<'_>, _ack: &AckSample<'_>) {
-        match &mut self.form {
-            Form::Paper(form) => form.catch_up(&self.config, cx.now),
-            Form::Mellanox(form) => form.catch_up(&self.config, cx.now),
-        }
+        self.note_ack(cx.now);
     }
 
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction {
@@ -312,8 +332,8 @@ impl Controller for Dcqcn {
     fn state(&self) -> ControlState {
         ControlState {
             alpha: Some(match &self.form {
-                Form::Paper(form) => form.alpha(),
-                Form::Mellanox(form) => form.alpha(&self.config),
+                Form::Paper(form) => form.alpha_at(&self.config, self.acked_at),
+                Form::Mellanox(form) => form.alpha_at(&self.config, self.acked_at),
             }),
             max_rate: Some(self.recovery.target),
             ..self.config.limits.state(self.recovery.rate)

@@ -23,8 +23,11 @@ impl Paper {
         }
     }
 
-    pub(super) const fn alpha(&self) -> f64 {
-        self.alpha
+    /// Alpha at an instant, or at a later one up to which it was made up for.
+    pub(super) fn alpha_at(&self, config: &DcqcnConfig, now: Time) -> f64 {
+        let mut then = self.clone();
+        then.catch_up(config, now);
+        then.alpha
     }
 
     /// Equation 2: each K without a CNP.

@@ -34,16 +34,6 @@ enum Rest {
 }
 
 impl<P: Probe> EndpointHandling<'_, P> {
-    /// A packet arrives at a queue pair that is not recorded, and leaves its slot. Returns whether as many bytes have
-    /// arrived as the application expects.
-    fn receive_as_pair(&mut self, slot: Slot) -> bool {
-        let Network { pool, extras, .. } = &mut *self.network;
-        let packet = &pool.at(slot).packet;
-        let [before, delivered] = self.endpoint.receive_as_pair(self.now, packet, extras);
-        pool.free(slot);
-        self.note_progress(before, delivered)
-    }
-
     /// After an event at a queue pair.
     fn pump_pair(mut self) -> Rest {
         let posted = self.post();
@@ -61,57 +51,35 @@ impl<P: Probe> EndpointHandling<'_, P> {
         Left::finished(pair.is_some_and(RdmaEndpoint::poll_finished))
     }
 
-    /// The control packets of a queue pair wait at its NIC, and it joins the round robin if it has data. The first control
-    /// packet leaves at once where it would be the next packet of the NIC.
+    /// The control packets of a queue pair wait at its NIC, and it joins the round robin if it has data.
     fn post(&mut self) -> Posted {
-        let (now, host) = (self.now, self.endpoint.host);
-        let ns3 = self.network.is_ns3();
+        let host = self.endpoint.host;
         let recorded = self.endpoint.is_recorded();
+        let pair = self.endpoint.queue_pair().expect("it is a queue pair");
+        let joins = pair.joins(self.now);
+        let mut posted = Posted {
+            host,
+            made: 0,
+            gathers: joins && pair.gathers_telemetry(),
+            serves: self.network.is_ns3(),
+            recorded,
+        };
         let free_at = self.network.line_free_at(host);
-        let in_place = self.network.sends_in_place(host);
-        let network = &mut *self.network;
-        let (pool, extras) = (&mut network.pool, &mut network.extras);
-        let host_state = &mut network.hosts[host.index()];
+        let host_state = &mut self.network.hosts[host.index()];
         let nic = host_state.queue_pairs.get_or_insert_default();
-        let pair = self.endpoint.queue_pair().expect("it is a queue pair");
-        let joins = pair.joins(now);
-        let gathers = joins && pair.gathers_telemetry();
-        // Otherwise the NIC has entered an instant for all others already.
-        let looks = !ns3 && nic.wakes_at.is_none_or(|wake| wake > free_at);
-        let at_once = looks && free_at <= now && in_place && !recorded && !gathers;
-        let mut at_once = at_once && nic.control.is_empty() && nic.pauses.is_none();
-        let (mut made, mut leaves) = (0, None);
-        while self.endpoint.owes_control() {
-            let slot = pool.reserve();
-            if !self.endpoint.poll_control(&mut pool.at_mut(slot).packet) {
-                pool.free(slot);
-                break;
-            }
-            if std::mem::take(&mut at_once) {
-                leaves = Some(slot);
-            } else {
-                nic.control.push_back(slot);
-            }
-            made += 1;
-        }
-        let pair = self.endpoint.queue_pair().expect("it is a queue pair");
-        pair.forget_answered(extras);
         if joins {
             nic.pairs.join(self.index);
         }
-        let mut posted = Posted {
-            host,
-            made,
-            gathers,
-            serves: ns3,
-            recorded,
-        };
-        if let Some(slot) = leaves {
-            posted.serves = nic.is_busy();
-            self.network.send_in_place(host, now, slot, self.events);
+        // Otherwise the NIC has entered an instant for all others already.
+        let looks = !posted.serves && nic.wakes_at.is_none_or(|wake| wake > free_at);
+        let at_once = looks && free_at <= self.now && !recorded && !posted.gathers;
+        let left = self.endpoint.owes_control() && self.post_control(at_once, &mut posted);
+        let pair = self.endpoint.queue_pair().expect("it is a queue pair");
+        pair.forget_answered(&mut self.network.extras);
+        if left {
             return posted;
         }
-        if ns3 {
+        if posted.serves {
             self.move_wake_up();
         } else if looks {
             posted.serves = self.look(free_at);
@@ -119,8 +87,35 @@ impl<P: Probe> EndpointHandling<'_, P> {
         posted
     }
 
-    /// The NIC, whose line is free at an instant, may send the next packet of this queue pair now; returns whether it may.
-    /// Else it enters the instant at which it may.
+    /// The control packets wait at the NIC. Returns whether the first has left `at_once`, as the next packet of the NIC.
+    fn post_control(&mut self, at_once: bool, posted: &mut Posted) -> bool {
+        let at_once = at_once && self.network.sends_in_place(posted.host);
+        let mut leaves = None;
+        while self.endpoint.owes_control() {
+            let pool = &mut self.network.pool;
+            let slot = pool.reserve();
+            if !self.endpoint.poll_control(&mut pool.at_mut(slot).packet) {
+                pool.free(slot);
+                break;
+            }
+            let nic = self.network.nic(posted.host);
+            if at_once && posted.made == 0 && nic.control.is_empty() && nic.pauses.is_none() {
+                leaves = Some(slot);
+            } else {
+                nic.control.push_back(slot);
+            }
+            posted.made += 1;
+        }
+        let Some(slot) = leaves else {
+            return false;
+        };
+        posted.serves = self.network.nic(posted.host).is_busy();
+        self.network
+            .send_in_place(posted.host, self.now, slot, self.events);
+        true
+    }
+
+    /// Returns whether the NIC, whose line is free at an instant, may send now. Else it enters the instant at which it may.
     fn look(&mut self, free_at: Time) -> bool {
         let nic = self.network.nic(self.endpoint.host);
         let turn = if nic.control.is_empty() {
@@ -164,7 +159,11 @@ impl<P: Probe> HostStack<P> {
         if !handling.endpoint.is_unrecorded_pair() {
             return false;
         }
-        if handling.receive_as_pair(slot) {
+        let Network { pool, extras, .. } = &mut *handling.network;
+        let packet = &pool.at(slot).packet;
+        let [before, delivered] = (handling.endpoint).receive_as_pair(handling.now, packet, extras);
+        pool.free(slot);
+        if handling.note_progress(before, delivered) {
             self.notify(self.flows.arrival(index));
             self.pump_queue_pair(index);
         } else {

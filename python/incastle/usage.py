@@ -13,7 +13,6 @@ OTHER_COMMANDS = {
     "simulate": "run",
     "sim": "run",
     "start": "run",
-    "verify": "validate",
     "lint": "check",
     "optimize": "find",
     "optimise": "find",

@@ -1,0 +1,1 @@
+"""Artifacts: a report or results with all that repeats them, as an RO-Crate, and their check."""
