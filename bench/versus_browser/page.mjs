@@ -36,8 +36,10 @@ async function finished(page) {
   return page.locator('.status').first().textContent();
 }
 
-/** Bytes of a line such as `VmRSS:  1234 kB` of the process that runs the page. */
-async function resident(browser) {
+/** Bytes of a line such as `VmRSS:  1234 kB` of the process that runs the page, without its garbage. */
+async function resident(browser, page) {
+  const debug = await page.context().newCDPSession(page);
+  await debug.send('HeapProfiler.collectGarbage');
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
   const sizes = processInfo
@@ -61,7 +63,7 @@ for (let run = 2; run <= Number(runs); run += 1) {
   await page.getByRole('button', { name: 'Run again' }).click();
   await page.waitForFunction(() => document.querySelector('.status')?.dataset.status !== 'done');
   await finished(page);
-  if (run === 2 || run === Number(runs)) memory.push(await resident(browser));
+  if (run === 2 || run === Number(runs)) memory.push(await resident(browser, page));
 }
 console.log(JSON.stringify({ line, ...seen, memory }));
 await browser.close();
