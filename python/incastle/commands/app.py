@@ -50,6 +50,9 @@ COMMANDS = {
     "readings": (
         "Search what a paper leaves open for the reading under which most of its claims hold."
     ),
+    "robust": (
+        "Try each claim of a paper over seeds, packet size, jitter, RTT and what is left open."
+    ),
     "pack": "Pack a report or results with all that repeats them, as an RO-Crate.",
     "verify": "Verify an artifact: its files, and that a second run gives the same.",
     "list": (

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from incastle.commands.options import option
+from incastle.commands.options import count_option, option
 
 PaperName = Annotated[
     str, typer.Argument(metavar="PAPER", help="One of `incastle list papers` that has claims.")
@@ -23,4 +23,8 @@ BudgetText = Annotated[
 Report = Annotated[
     Path | None,
     option("Directory of the report.", "--out", default="report, report-quick, report-full"),
+]
+Seeds = Annotated[
+    int | None,
+    count_option("Seeds of each experiment, at most.", "--seeds", metavar="N", default="its own"),
 ]

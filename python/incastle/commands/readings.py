@@ -5,11 +5,11 @@ from __future__ import annotations
 import typer
 
 from incastle.commands.options import AsJson, Threads  # noqa: TC001  typer looks at them
-from incastle.commands.paper_studies import BudgetText, LengthName, PaperName, Report  # noqa: TC001
+from incastle.commands.paper_studies import BudgetText, LengthName, PaperName, Report, Seeds  # noqa: TC001
 
 EXAMPLES = (
     "incastle readings dt-cwa",
-    "incastle readings qcn-incast --budget 30m",
+    "incastle readings qcn-incast --seeds 1 --budget 30m",
     "incastle readings dcudp --length quick --json",
 )
 
@@ -17,6 +17,7 @@ EXAMPLES = (
 def readings(
     paper: PaperName,
     length: LengthName = "default",
+    seeds: Seeds = None,
     budget: BudgetText = None,
     out: Report = None,
     threads: Threads = None,
@@ -31,5 +32,5 @@ def readings(
     from incastle.variation import readings_study  # noqa: PLC0415  slow to import
     from incastle.variation.prepared import Asked  # noqa: PLC0415
 
-    asked = Asked(paper, length, budget, out, threads, as_json)
+    asked = Asked(paper, length, budget, out, threads, as_json, seeds)
     raise typer.Exit(readings_study.main(asked))

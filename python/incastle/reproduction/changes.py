@@ -6,7 +6,8 @@ for which claims have cases already, in groups: the first of each is the one tha
 
 A value's overrides reach the experiments whose scenario has what `where` asks for: for each key
 one of some values. They may compute with the experiment's own numbers: `with` names them, in
-seconds, bytes, bits per second or packets, and expressions stand in braces.
+seconds, bytes, bits per second or packets, and expressions stand in braces. With `written` each key
+reaches only scenarios that have it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,8 @@ class Setting:
     where: Mapping[str, Sequence[str]] = field(hash=False)
     numbers: Mapping[str, str] = field(hash=False)
     place: str = field(default="", hash=False)
+    written: bool = field(default=False, hash=False)
+    """Whether each key reaches only scenarios that have it."""
 
     def __str__(self) -> str:
         """Name it with its parameter."""
@@ -59,7 +62,11 @@ class Setting:
         if None in names.values():
             return {}
         scope = Scope(Observations(Length.DEFAULT), names, {})
-        return {key: scope.fill(text) for key, text in self.keys.items()}
+        return {
+            key: scope.fill(text)
+            for key, text in self.keys.items()
+            if not self.written or _at(scenario, own, key) is not None
+        }
 
 
 @dataclass(frozen=True)
@@ -87,8 +94,8 @@ class Parameter:
         where = {key: tuple(of) for key, of in table.get("where", {}).items()}
         if not values or next(iter(values.values())):
             raise ChangeError(f"{path}: {name}: the first value is the one taken, and sets no key")
-        numbers = table.get("with", {})
-        found = (Setting(name, one, keys, where, numbers, place) for one, keys in values.items())
+        more = (where, table.get("with", {}), place, table.get("written", False))
+        found = (Setting(name, one, keys, *more) for one, keys in values.items())
         return cls(name, tuple(found), place)
 
 

@@ -45,6 +45,7 @@ class Asked:
     out: Path | None
     threads: int | None
     as_json: bool
+    seeds: int | None = None
 
     def trials(self) -> Trials:
         """Prepare the trials, whose runs are kept in the folder of the report."""
@@ -55,7 +56,8 @@ class Asked:
         if not part.paper.measures:
             raise IncastleError(f"{self.paper} has no claims: it is a comparison")
         kept = RunCache(report.prepare_folder(self.folder) / report.RUNS)
-        return Trials(part.paper, Length(self.length), kept, budget, self.threads or cores())
+        of = (part.paper, Length(self.length), kept, budget)
+        return Trials(*of, threads=self.threads or cores(), seeds=self.seeds)
 
     @property
     def folder(self) -> Path:
@@ -79,8 +81,8 @@ class Asked:
 
 @contextmanager
 def progress(trials: Trials, what: str) -> Iterator[Callable[[int, int], None]]:
-    """Draw a bar over trials; yield a callable that takes how many are done, and of how many."""
-    with terminal.progress_bar(what, "trials") as show:
+    """Draw a bar over trials; yield a callable that takes how many steps are done, of how many."""
+    with terminal.progress_bar(what, "steps") as show:
         done, total = 0, 1
 
         def told(finished: int, expected: int) -> None:

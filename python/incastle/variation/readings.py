@@ -140,7 +140,7 @@ def search(
     Args:
         trials: the paper's; their budget bounds the search.
         parameters: what is open.
-        told: called before each trial with the number of trials so far, and of those expected.
+        told: called with how many steps are done, and of how many: trials alone, then choices.
 
     Raises:
         CannotRun: the paper's own experiments cannot run.
@@ -163,27 +163,30 @@ class _Search:
         """Search for all claims, and for those outside each group."""
         self.tried[DEFAULT] = self.trials.judge()
         singles = [(value,) for value in in_turn(self.parameters)]
-        for count, single in enumerate(singles):
-            self.told(count, len(singles))
-            self.is_tried(single)
-        self.told(1, 1)
         known = groups(self.trials.reads)
-        nearest = self.choose(self.trials.claims)
-        chosen = [self.choose(self.outside(group)) for group in known]
-        splits = (self.split(*both) for both in zip(known, chosen, strict=True))
-        made = (self.trials, self.parameters, self.tried, self.refused, nearest)
+        choices = [tuple(self.trials.claims), *map(self.outside, known)]
+        total = len(singles) + len(choices)
+        for count, single in enumerate(singles):
+            self.told(count, total)
+            self.is_tried(single)
+        chosen = []
+        for count, claims in enumerate(choices, len(singles)):
+            self.told(count, total)
+            chosen.append(self.choose(claims))
+        splits = (self.split(*both) for both in zip(known, chosen[1:], strict=True))
+        made = (self.trials, self.parameters, self.tried, self.refused, chosen[0])
         return Findings(*made, tuple(splits), self.stopped)
 
-    def outside(self, group: Iterable[str]) -> list[str]:
+    def outside(self, group: Iterable[str]) -> tuple[str, ...]:
         """Return the claims outside a group."""
-        return [name for name in self.trials.claims if name not in set(group)]
+        return tuple(name for name in self.trials.claims if name not in set(group))
 
-    def choose(self, claims: Iterable[str]) -> Reading:
+    def choose(self, claims: Sequence[str]) -> Reading:
         """Return the reading that is best for these claims, by these alone."""
-        asked, best = tuple(claims), DEFAULT
+        best = DEFAULT
 
         def score(reading: Reading) -> float:
-            return sum(share(self.tried[reading][name]) for name in asked)
+            return sum(share(self.tried[reading][name]) for name in claims)
 
         singles = [(value,) for value in in_turn(self.parameters) if (value,) in self.tried]
         alone = [one for one in singles if score(one) >= score(DEFAULT) - _EQUAL]

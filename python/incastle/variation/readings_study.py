@@ -58,8 +58,15 @@ def _tried(found: Findings) -> str:
     refused = f"; {len(found.refused)} cannot run" if found.refused else ""
     return (
         f"{len(found.tried)} readings were tried, of {len(found.parameters)} open points with "
-        f"{values} other values{refused}{early}."
+        f"{values} other values{refused}{early}. Each experiment has {_seeds(found)}."
     )
+
+
+def _seeds(found: Findings) -> str:
+    """Tell how many seeds the means are over."""
+    counts = {len(case.values) for one in found.tried[DEFAULT].values() for case in one.cases}
+    low, high = min(counts), max(counts)
+    return f"{low} to {high} seeds" if low < high else f"{high} seed{'s' if high > 1 else ''}"
 
 
 def _nearest(found: Findings) -> str:

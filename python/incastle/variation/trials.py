@@ -85,6 +85,7 @@ class Trials:
         kept: finished runs.
         budget: notes the speed of the runs.
         threads: runs at the same time; all cores if None.
+        seeds: of each experiment, at most so many; its own number if None.
         progress: called with the share of a trial that is done.
 
     """
@@ -94,6 +95,7 @@ class Trials:
     kept: RunCache
     budget: Budget = field(default_factory=Budget)
     threads: int | None = None
+    seeds: int | None = None
     progress: Callable[[float], object] = lambda _share: None
     _runs: dict[tuple[str, tuple[tuple[str, str], ...]], _Run] = field(default_factory=dict)
     _judged: dict[tuple[str, ...], Judged] = field(default_factory=dict)
@@ -132,7 +134,7 @@ class Trials:
 
         Args:
             settings: values of parameters; none for the experiments as taken.
-            seeds: those of each experiment if None.
+            seeds: those of each experiment, as far as they are asked, if None.
 
         Raises:
             CannotRun: a scenario is refused with these settings, or a run fails.
@@ -159,6 +161,17 @@ class Trials:
         runs = {run.resolved: run for of in self._planned(settings, seeds).values() for run in of}
         return sum(run.experiment.cost for run in runs.values() if run.resolved not in self.kept)
 
+    @cached_property
+    def whole(self) -> float:
+        """The expected packet-hops of one trial with one seed, if no run of it is there."""
+        return sum(
+            {
+                one.resolved: one.experiment.cost
+                for of in self._planned((), (1,)).values()
+                for one in of
+            }.values()
+        )
+
     def touches(self, settings: Sequence[Setting]) -> bool:
         """Whether these settings change any run of the claims."""
         return self._planned(settings, (1,)) != self._planned((), (1,))
@@ -184,7 +197,8 @@ class Trials:
         for name in names:
             experiment = self.plan[name]
             overrides = changed(self.paper.scenario(experiment), experiment.overrides, settings)
-            every = seeds or range(1, experiment.seeds + 1)
+            most = min(experiment.seeds, self.seeds or experiment.seeds)
+            every = seeds or range(1, most + 1)
             found[name] = [self._run(name, {**overrides, "run.seed": str(seed)}) for seed in every]
         return found
 
