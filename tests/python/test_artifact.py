@@ -92,7 +92,7 @@ def test_an_artifact_has_all_that_repeats_it(packed: Path, report: Path) -> None
         folder / "claims.toml"
     ).read_bytes()
     assert tomllib.loads((packed / "papers" / NAME / "scenarios" / "tcp.toml").read_text())
-    for name in ("claims.json", "index.html", f"{NAME}/runs.csv", f"{NAME}/figure-2.csv"):
+    for name in ("claims.json", "index.html", f"{NAME}/runs.csv.gz", f"{NAME}/figure-2.csv.gz"):
         assert (packed / "report" / name).read_bytes() == (report / name).read_bytes()
     assert not (packed / "report" / "runs").exists()
     assert {"LICENSE", "LICENSE-MIT", "LICENSE-APACHE", "CITATION.cff"} <= set(files_of(packed))

@@ -27,6 +27,7 @@ from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.reproduction.report import Shown
 from incastle.reproduction.statistics import jain, query_mean, query_quantile
 from incastle.scenario import load
+from incastle.storage.compressed import read_csv
 from synthetic import observations, scenario
 from synthetic_comparison import (
     deadlines,
@@ -360,7 +361,7 @@ def test_the_page_marks_the_best(runs: Observations) -> None:
     figure = next(one for one in PAPER.figures if one.grid is not None)
     content = report.PaperReport(PAPER, (figure,), [], runs, [])
     content = replace(content, paper=replace(PAPER, figures=(figure, figure)))  # no conclusion
-    images = {(PAPER.name, figure.number): Shown("", grid, [])}
+    images = {(PAPER.name, figure.number): Shown([""], grid, [])}
     page = report._pages([content], Length.DEFAULT, images, {PAPER.name: []}, has_lab=True)[
         "comparison.html"
     ]
@@ -520,9 +521,8 @@ def _ends(row: dict[str, str], column: str) -> float | list[float]:
 
 
 def _rows(folder: Path, figure: str) -> list[dict[str, str]]:
-    path = folder / "report" / "comparison" / f"figure-{figure}.csv"
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
+    path = folder / "report" / "comparison" / f"figure-{figure}.csv.gz"
+    return list(csv.DictReader(read_csv(path).splitlines()))
 
 
 def update() -> None:

@@ -16,6 +16,7 @@ from incastle.difference import drawing as draw
 from incastle.difference.reports import ReportDiff
 from incastle.difference.results import ResultDiff
 from incastle.difference.values import changes, relative
+from incastle.storage.compressed import write_csv
 from incastle.units import si
 
 if TYPE_CHECKING:
@@ -155,8 +156,9 @@ def write_report(
     (folder / "p").mkdir(parents=True)
     (folder / "claims.json").write_text(json.dumps(claims))
     rows = [f"{name},1,{digest},incastle run x" for name, digest in digests.items()]
-    (folder / "p" / "runs.csv").write_text("\n".join(["experiment,seed,digest,command", *rows]))
-    (folder / "p" / "figure-1.csv").write_text(data)
+    runs = "\n".join(["experiment,seed,digest,command", *rows])
+    write_csv(folder / "p" / "runs.csv.gz", runs)
+    write_csv(folder / "p" / "figure-1.csv.gz", data)
     return folder
 
 

@@ -16,6 +16,7 @@ from incastle.analysis.ends import Ends
 from incastle.plotting.style import canvas
 from incastle.reproduction import figures, lasting
 from incastle.reproduction.papers import Observation
+from incastle.storage.compressed import read_csv
 from synthetic import scenario
 
 if TYPE_CHECKING:
@@ -209,11 +210,11 @@ def draw(figure: Figure, data: pl.DataFrame) -> None:
 
 
 def test_a_figure_says_what_was_unfinished_and_only_then(tmp_path: Path) -> None:
-    open_ = figures.render(figures.Drawing(tmp_path / "a", curve(Ends(1.0, 2.0, 3), 4.0), draw))
-    closed = figures.render(figures.Drawing(tmp_path / "b", curve(1.0, 4.0), draw))
-    assert "<!-- up to 3 unfinished at the end of a run" in open_
-    assert "unfinished" not in closed
+    figures.render(figures.Drawing(tmp_path / "a", curve(Ends(1.0, 2.0, 3), 4.0), draw))
+    figures.render(figures.Drawing(tmp_path / "b", curve(1.0, 4.0), draw))
+    assert ">up to 3 unfinished at the end of a run" in (tmp_path / "a.svg").read_text()
+    assert "unfinished" not in (tmp_path / "b.svg").read_text()
     assert (
-        tmp_path / "a.csv"
-    ).read_text() == "n,ms,ms_high,ms_unfinished\n0,1.0,2.0,3\n1,4.0,4.0,0\n"
-    assert (tmp_path / "b.csv").read_text() == "n,ms\n0,1.0\n1,4.0\n"
+        read_csv(tmp_path / "a.csv.gz") == "n,ms,ms_high,ms_unfinished\n0,1.0,2.0,3\n1,4.0,4.0,0\n"
+    )
+    assert read_csv(tmp_path / "b.csv.gz") == "n,ms\n0,1.0\n1,4.0\n"

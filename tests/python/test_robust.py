@@ -222,10 +222,10 @@ def test_the_command_tries_prints_draws_and_keeps(cli: Callable[..., Output], fo
     assert "Sobol indices: none" in output.out
     place = folder / "kept" / "studies" / "dt-cwa"
     assert {one.suffix for one in place.iterdir()} == {
-        *(".html", ".json", ".svg", ".png", ".pdf", ".csv")
+        *(".html", ".json", ".svg", ".png", ".pdf", ".gz")
     }
     data = json.loads((place / "robust.json").read_text(encoding="utf-8"))
-    table = pl.read_csv(place / "robust.csv")
+    table = pl.read_csv(place / "robust.csv.gz")
     assert len(table) == len(data["claims"]) * len(data["variants"])
     assert 'src="robust.svg"' in (place / "robust.html").read_text(encoding="utf-8")
 

@@ -19,6 +19,7 @@ from incastle.artifact.pack import declared, read_header
 from incastle.difference.reports import ReportDiff
 from incastle.reproduction import main
 from incastle.reproduction.papers import Length, discover
+from incastle.reproduction.report import Asked
 from incastle.results import Result
 from incastle.scenario import load
 
@@ -78,8 +79,8 @@ def run_again(crate: Path, kind: str, out: Path, threads: int) -> Verification:
         return _results(crate / RESULTS, threads)
     header = read_header(crate / REPORT)
     _check_papers(crate / PAPERS, header["papers"])
-    length = Length(header["length"])
-    main.make_report(header["papers"], header["figure"], length, out, threads)
+    asked = Asked(header["papers"], header["figure"], Length(header["length"]))
+    main.make_report(asked, out, threads)
     return _reports(ReportDiff.load(crate / REPORT, out))
 
 

@@ -16,7 +16,7 @@ from incastle.runner import cores
 EXAMPLES = (
     "incastle reproduce",
     "incastle reproduce --quick",
-    "incastle reproduce dctcp-ns2 --figure 3 --full",
+    "incastle reproduce dctcp-ns2 --figure 3 --full --formats pdf",
     "incastle reproduce qcn-incast",
 )
 
@@ -42,22 +42,41 @@ def reproduce(
             help="Directory of the report.", show_default="report, report-quick, report-full"
         ),
     ] = None,
+    formats: Annotated[
+        str | None,
+        typer.Option(
+            metavar="svg,png,pdf",
+            help="Formats of figures for other uses than the page.",
+            show_default="none",
+        ),
+    ] = None,
     threads: Threads = None,
 ) -> None:
     """Reproduce the figures of papers, and judge their claims one by one.
 
-    Writes a report: each figure as PNG, SVG, PDF and CSV, claims.json, index.html with conclusions
-    and claims, and a page for each paper. Finished runs are reused.
+    Writes a report: each figure as a picture and a table, claims.json, index.html with a table of
+    all claims, and a page for each paper. Finished runs are reused, so that --formats draws a
+    figure again in seconds.
     """
     from incastle.reproduction import main as module  # noqa: PLC0415  slow to import
 
     if quick and full:
         raise IncastleError("--quick and --full cannot be used together")
     length = "quick" if quick else "full" if full else "default"
+    chosen = _formats(formats)
     try:
-        module.main(papers or [], figure=figure, length=length, out=out, threads=threads or cores())
+        module.main(papers or [], figure, length, out, threads or cores(), chosen)
     except KeyboardInterrupt:
         terminal.error(
             "interrupted; finished runs are kept, and the same command goes on from there"
         )
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _formats(text: str | None) -> list[str]:
+    from incastle.plotting.style import FORMATS  # noqa: PLC0415  only here
+
+    names = [name.strip().lower() for name in text.split(",")] if text is not None else []
+    if wrong := next((name for name in names if name not in FORMATS), None):
+        raise IncastleError(f"--formats {wrong}: there are {', '.join(FORMATS)}")
+    return names

@@ -8,6 +8,7 @@ explains it. Leaves out: reasons and pictures, which follow from the rest.
 from __future__ import annotations
 
 import csv
+import io
 import json
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.difference.values import relative, same
 from incastle.errors import ResultError, unreadable
+from incastle.storage.compressed import CSV, read_csv
 from incastle.storage.places import CLAIMS
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-RUNS = "runs.csv"
+RUNS = f"runs{CSV}"
 
 
 @dataclass(frozen=True)
@@ -211,16 +213,19 @@ def _count(paper: str, a: Path, b: Path) -> RunCounts:
 
 def _digests(path: Path) -> dict[tuple[str, str], str]:
     try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
+        rows = list(csv.DictReader(io.StringIO(_text(path))))
         return {(row["experiment"], row["seed"]): row["digest"] for row in rows}
-    except (OSError, ValueError, KeyError) as error:
+    except KeyError as error:
         raise unreadable(path, error) from None
 
 
 def _figures(paper: str, a: Path, b: Path) -> Iterator[FigureChange]:
     stems = [
-        {path.stem for path in (place / paper).glob("*.csv") if path.name != RUNS}
+        {
+            path.name.removesuffix(CSV)
+            for path in (place / paper).glob(f"*{CSV}")
+            if path.name != RUNS
+        }
         for place in (a, b)
     ]
     for stem in sorted(stems[0] | stems[1]):
@@ -228,18 +233,22 @@ def _figures(paper: str, a: Path, b: Path) -> Iterator[FigureChange]:
             if stem not in here:
                 yield FigureChange(paper, stem, f"{place} does not have it")
         if stem in stems[0] & stems[1]:
-            files = [place / paper / f"{stem}.csv" for place in (a, b)]
-            if files[0].read_bytes() != files[1].read_bytes():
-                yield _figure(paper, stem, *map(_table, files))
+            texts = [_text(place / paper / f"{stem}{CSV}") for place in (a, b)]
+            if texts[0] != texts[1]:
+                yield _figure(paper, stem, *map(_table, texts))
 
 
-def _table(path: Path) -> pl.DataFrame:
+def _text(path: Path) -> str:
+    try:
+        return read_csv(path)
+    except (OSError, EOFError, ValueError) as error:
+        raise unreadable(path, error) from None
+
+
+def _table(text: str) -> pl.DataFrame:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    try:
-        return pl.read_csv(path, infer_schema_length=None)
-    except (OSError, pl.exceptions.PolarsError) as error:
-        raise unreadable(path, error) from None
+    return pl.read_csv(io.StringIO(text), infer_schema_length=None)
 
 
 def _figure(paper: str, stem: str, a: pl.DataFrame, b: pl.DataFrame) -> FigureChange:

@@ -1,19 +1,20 @@
 """Figures of papers: curves with their spread over seeds, and the files of each.
 
-A figure is drawn from one table and from nothing else; that table is its CSV. Rendering therefore
-needs neither runs nor papers and can happen in another process. The style is that of
+A figure is drawn from one table and from nothing else; that table is with it, as CSV. Rendering
+therefore needs neither runs nor papers and can happen in another process. The style is that of
 `incastle.plotting.style`; its colours and sizes are here, too: a drawing imports one module.
 """
 
 from __future__ import annotations
 
+import io
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from incastle.plotting.style import (
     BLACK,
     BLUE,
-    FORMATS,
     GREEN,
     GREY,
     OLIVE,
@@ -30,6 +31,7 @@ from incastle.plotting.style import (
     canvas,
     encode,
 )
+from incastle.storage.compressed import CSV, write_csv
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -77,28 +79,64 @@ HIGH, UNFINISHED = "_high", "_unfinished"
 """Suffixes of a column of lower ends: for its upper ends, and the number unfinished."""
 
 
+SVG, PNG = "svg", "png"
+FONTS = "'DejaVu Sans', Verdana, sans-serif"
+"""Of letters in SVG: that of the other formats, and one as wide that other systems have."""
+COLOURS = 64
+"""Of a PNG in a page: more than a figure has, but for the edges of letters."""
+
+
 @dataclass(frozen=True)
 class Drawing:
-    """One figure to be rendered: where to, from which table, by which function."""
+    """One figure to be rendered: where to, from which table, by which function.
+
+    `formats` are those that it is written in for other uses than the page.
+    """
 
     stem: Path
     data: pl.DataFrame
     draw: Callable[[Figure, pl.DataFrame], None]
+    formats: tuple[str, ...] = ()
+
+    def files(self) -> list[str]:
+        """Give its files as a page names them, once it is rendered: the picture is the first."""
+        place = f"{self.stem.parent.name}/{self.stem.name}"
+        forms = [form for form in (SVG, PNG, "pdf") if self.stem.with_suffix(f".{form}").exists()]
+        return [*(f"{place}.{form}" for form in forms), f"{place}{CSV}"]
 
 
-def render(drawing: Drawing) -> str:
-    """Write a figure as SVG, PNG, PDF and CSV beside each other; give the SVG's text."""
+def render(drawing: Drawing) -> None:
+    """Write a figure as a picture for a page and in its formats, and its table."""
     drawing.stem.parent.mkdir(parents=True, exist_ok=True)
-    # Written to memory first: for a full disk polars raises its own exception, no OSError.
-    drawing.stem.with_suffix(".csv").write_text(drawing.data.write_csv(), encoding="utf-8")
+    write_csv(drawing.stem.with_suffix(CSV), drawing.data.write_csv())
     with canvas() as figure:
         drawing.draw(figure, drawing.data)
         _tell_unfinished(figure, drawing.data)
         figure.get_layout_engine().execute(figure)  # type: ignore[union-attr]
         figure.set_layout_engine("none")  # laid out once, not once per format
-        for form in FORMATS:
-            drawing.stem.with_suffix(f".{form}").write_bytes(encode(figure, form))
-    return drawing.stem.with_suffix(".svg").read_text(encoding="utf-8")
+        pictures = _picture(figure) | {form: encode(figure, form) for form in drawing.formats}
+    for form, content in pictures.items():
+        drawing.stem.with_suffix(f".{form}").write_bytes(content)
+
+
+def _picture(figure: Figure) -> dict[str, bytes]:
+    """Give a figure for a page: as SVG, or as PNG where that is smaller, of many points.
+
+    A report has nearly a hundred figures, which would be most of its size. The SVG has letters as
+    text, not as outlines, and numbers to a tenth of a pixel, not to six decimals.
+    """
+    import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
+    from PIL import Image  # noqa: PLC0415
+
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        text = encode(figure, SVG).decode()
+    text = re.sub(r"\s*\n\s*", " ", text).replace("> <", "><")
+    text = re.sub(r"(\.\d)\d+", r"\1", text).replace("'DejaVu Sans'", FONTS)
+    png = io.BytesIO()
+    whole = Image.open(io.BytesIO(encode(figure, PNG))).convert("RGB")
+    whole.quantize(COLOURS, dither=Image.Dither.NONE).save(png, PNG, optimize=True)
+    vector, pixels = text.encode(), png.getvalue()
+    return {SVG: vector} if len(vector) <= len(pixels) else {PNG: pixels}
 
 
 def _tell_unfinished(figure: Figure, data: pl.DataFrame) -> None:

@@ -23,7 +23,7 @@ FOLDER = "lab"
 MOST_HOPS = 10_000_000
 """Expected packet-hops of a run that a page offers: a tab simulates two million or more in a
 second, and nobody waits longer than some seconds for a figure to move."""
-MOST_LINKS = 4
+MOST_LINKS = 2
 """Links at a figure: each has a whole scenario, about 1.5 KB, and a figure may have 1,000 runs."""
 
 

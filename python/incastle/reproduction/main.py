@@ -99,6 +99,7 @@ def main(
     length: str = "default",
     out: str | Path | None = None,
     threads: int | None = None,
+    formats: Sequence[str] = (),
 ) -> int:
     """Reproduce papers and write their report.
 
@@ -108,6 +109,7 @@ def main(
         length: "quick", "default" or "full".
         out: the report's folder, where an earlier report is replaced; `FOLDERS` if None.
         threads: runs at the same time; all cores if None.
+        formats: those of figures for other uses than the page: "svg", "png", "pdf".
 
     Returns:
         The exit status, 0.
@@ -120,18 +122,18 @@ def main(
     """
     chosen = Length(length)
     folder = Path(FOLDERS[chosen] if out is None else out)
-    contents = make_report(names, None if figure is None else str(figure), chosen, folder, threads)
+    one = None if figure is None else str(figure)
+    contents = make_report(report.Asked(names, one, chosen, tuple(formats)), folder, threads)
     _tell([one for content in contents for one in content.judged], folder / "index.html")
     if chosen is Length.QUICK:
         terminal.output().print(QUICK)
     return 0
 
 
-def make_report(
-    names: Sequence[str], figure: str | None, chosen: Length, place: Path, threads: int | None
-) -> list[report.PaperReport]:
+def make_report(asked: report.Asked, place: Path, threads: int | None) -> list[report.PaperReport]:
     """Reproduce papers and write their report, as `main` does; return its contents."""
-    parts = choose(discover(), names, figure)
+    chosen = asked.length
+    parts = choose(discover(), asked.names, asked.figure)
     folder = report.prepare_folder(place)
     cache = RunCache(folder / report.RUNS)
     observed = run_all(parts, chosen, cache, threads)
@@ -147,7 +149,7 @@ def make_report(
         for part in parts
     ]
     terminal.note(f"drawing {sum(len(part.figures) for part in parts):,} figures")
-    report.write(folder, contents, chosen, render_pool.render, figure)
+    report.write(folder, contents, asked, render_pool.render)
     cache.forget_other_engines()
     return contents
 
@@ -315,18 +317,11 @@ def _told(judged: claims.Judged) -> str:
     """Give the deciding value, of several cases with its case, and how many were measured."""
     if not judged.deciding.known:
         return "not measurable in this run"
-    words = [_which(judged)] if len(judged.cases) > 1 else []
+    words = [report.decided_by(judged)] if len(judged.cases) > 1 else []
     words += [judged.coverage] if judged.coverage else []
     words += filter(None, [claims.unfinished_words(judged.deciding)])
     measured = f"{shown(judged.deciding.value, claims.number)} {judged.claim.unit}"
     return f"{measured} ({'; '.join(words)})" if words else measured
-
-
-def _which(judged: claims.Judged) -> str:
-    """Name the case that decides, and count those that hold where some do and some do not."""
-    hold = sum(case.verdict is claims.Verdict.HOLDS for case in judged.cases)
-    some = 0 < hold < len(judged.cases) and not judged.coverage
-    return judged.deciding.case + (f"; {hold} of {len(judged.cases)} hold" if some else "")
 
 
 def _names(figure: FigureSpec) -> list[str]:

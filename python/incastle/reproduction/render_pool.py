@@ -2,9 +2,8 @@
 
 `multiprocessing` would not do. Forking is unsafe with the threads of the engine and of polars,
 and spawning imports the user's own program again. Here each helper is
-`python -m incastle.reproduction.render_pool`, which reads its drawings from its standard input and
-answers with the SVGs.
-Files and texts are the same as from one process.
+`python -m incastle.reproduction.render_pool`, which reads its drawings from its standard input.
+Files are the same as from one process.
 """
 
 from __future__ import annotations
@@ -27,43 +26,37 @@ SHARE = 4
 """A helper takes half a second to start, as long as one or two figures: it must have this many."""
 
 
-def render(drawings: Sequence[Drawing]) -> list[str]:
-    """Write each figure's files; give the texts of the SVGs in the order of the drawings."""
+def render(drawings: Sequence[Drawing]) -> None:
+    """Write each figure's files."""
     hands = max(1, min(os.cpu_count() or 1, len(drawings) // SHARE))
     shares = [drawings[hand::hands] for hand in range(hands)]
-    texts = [""] * len(drawings)
     with ThreadPoolExecutor(hands) as pool:
         helped = [pool.submit(_help, share) for share in shares[1:]]
-        texts[0::hands] = _render(shares[0])
-        for hand, answer in enumerate(helped, 1):
+        _render(shares[0])
+        for share, helper in zip(shares[1:], helped, strict=True):
             # The share of a failed helper is done here, in the only thread that draws.
-            texts[hand::hands] = answer.result() or _render(shares[hand])
-    return texts
+            if not helper.result():
+                _render(share)
 
 
-def _render(drawings: Sequence[Drawing]) -> list[str]:
-    return [figures.render(drawing) for drawing in drawings]
+def _render(drawings: Sequence[Drawing]) -> None:
+    for drawing in drawings:
+        figures.render(drawing)
 
 
-def _help(drawings: Sequence[Drawing]) -> list[str]:
-    """Let a helper draw; nothing if it could not start or failed."""
+def _help(drawings: Sequence[Drawing]) -> bool:
+    """Let a helper draw; return whether it has."""
     command = [sys.executable, "-m", "incastle.reproduction.render_pool"]
     try:
         work = pickle.dumps(list(drawings))
     except (pickle.PicklingError, AttributeError, TypeError):
-        return []  # a drawing that is a function within a function cannot travel
-    helper = subprocess.run(command, input=work, capture_output=True, check=False)
-    answer: list[str] = []
-    if helper.returncode == 0:
-        answer = pickle.loads(helper.stdout)  # noqa: S301  from our own helper
-    return answer
+        return False  # a drawing that is a function within a function cannot travel
+    return subprocess.run(command, input=work, capture_output=True, check=False).returncode == 0
 
 
 def main() -> None:
     """Draw what the standard input holds, as a helper."""
-    drawings: list[Drawing] = pickle.load(sys.stdin.buffer)  # noqa: S301  from our own process
-    answer = _render(drawings)
-    sys.stdout.buffer.write(pickle.dumps(answer))
+    _render(pickle.load(sys.stdin.buffer))  # noqa: S301  from our own process
 
 
 if __name__ == "__main__":

@@ -1,16 +1,17 @@
 """The report of a reproduction: figures, claims.json, a first page, and a page per paper.
 
-The first page has the conclusion and the claims of each paper. A paper's page carries its figures
-inside. Pages need neither network nor scripts, and follow the reader's light or dark mode. With
-them are, for each paper, every figure as SVG, PNG, PDF and CSV, and
-`runs.csv` with the digest of each run; and the lab, which figures open. Nothing in it depends on
-the day or the machine: the same engine and the same length give the same bytes.
+The first page has a summary to quote, a table of all claims and the conclusion of each paper. Pages
+need no network, and follow the reader's light or dark mode; a script filters and sorts the table,
+which is whole without it. With them are, for each paper, every figure as a picture and a table, in
+other formats on demand, and `runs.csv.gz` with the digest and command of each run; and the lab,
+which figures open. Nothing in it depends on the day or the machine: the same engine and the same
+length give the same bytes.
 """
 
 from __future__ import annotations
 
-import base64
 import csv
+import io
 import json
 import os
 import shlex
@@ -30,6 +31,7 @@ from incastle.reproduction.live import Live, copy_page, links
 from incastle.reproduction.papers import Length, selected
 from incastle.reproduction.studies import FOLDER as STUDIES
 from incastle.reproduction.studies import kept
+from incastle.storage.compressed import CSV, write_csv
 from incastle.storage.files import put_in_place, recover, scratch_folder
 from incastle.storage.places import CLAIMS, REPORT_HEADER
 from incastle.templates import templates
@@ -42,6 +44,7 @@ if TYPE_CHECKING:
     from incastle.reproduction.studies import Kept
 
 RUNS = "runs"
+RUN_LIST = f"runs{CSV}"
 _PAGE = "index.html"
 _KEPT = (RUNS, STUDIES)
 """What a report that is written again keeps."""
@@ -67,6 +70,24 @@ _BASIS = {
 
 class ReportError(IncastleError):
     """A place that holds something else than a report, so that it must not be replaced."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a report is made of.
+
+    Attributes:
+        names: the papers; all but drafts if empty.
+        figure: one of theirs alone, by its number; None for all.
+        length: of the runs.
+        formats: those of figures at full size, in addition to the picture of the page.
+
+    """
+
+    names: Sequence[str]
+    figure: str | None
+    length: Length
+    formats: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -96,9 +117,9 @@ class PaperReport:
 
 @dataclass(frozen=True)
 class Shown:
-    """A figure in the page: its image's address, its table, if it has one, its runs in the lab."""
+    """A figure in the page: its files, the picture first, its table, if any, runs in the lab."""
 
-    image: str
+    files: list[str]
     grid: Grid | None
     live: list[Live]
 
@@ -129,18 +150,10 @@ def prepare_folder(folder: Path) -> Path:
 def write(
     folder: Path,
     contents: Sequence[PaperReport],
-    length: Length,
-    render: Callable[[Sequence[Drawing]], list[str]],
-    figure: str | None = None,
+    asked: Asked,
+    render: Callable[[Sequence[Drawing]], None],
 ) -> None:
     """Write the whole report next to its place, then exchange it with an earlier one.
-
-    Args:
-        folder: its place.
-        contents: the papers.
-        length: of the runs.
-        render: draws the figures, and returns them as SVG.
-        figure: the one that was asked for.
 
     Raises:
         OSError: it cannot be written; the earlier one is what it was.
@@ -149,10 +162,7 @@ def write(
     try:
         with scratch_folder(folder) as scratch:
             studies = {one.paper.name: kept(folder, one.paper.name) for one in contents}
-            _write(scratch, contents, length, render, studies)
-            header = _header(contents, length, figure)
-            text = json.dumps(header, indent=2, ensure_ascii=False) + "\n"
-            (scratch / REPORT_HEADER).write_text(text, encoding="utf-8")
+            _write(scratch, contents, asked, render, studies)
             _exchange(scratch, folder)
     except OSError as error:
         # The place that the user knows; a failed write (a full disk) names none by itself.
@@ -160,25 +170,11 @@ def write(
         raise
 
 
-def _header(
-    contents: Sequence[PaperReport], length: Length, figure: str | None
-) -> dict[str, object]:
-    """Give what the report is made of, and the command that makes it again."""
-    names = [content.paper.name for content in contents]
-    return {
-        "version": _engine.__version__,
-        "length": length,
-        "papers": names,
-        "figure": figure,
-        "command": _again(" ".join(names), figure, length=length),
-    }
-
-
 def _write(
     scratch: Path,
     contents: Sequence[PaperReport],
-    length: Length,
-    render: Callable[[Sequence[Drawing]], list[str]],
+    asked: Asked,
+    render: Callable[[Sequence[Drawing]], None],
     studies: Mapping[str, Sequence[Kept]],
 ) -> None:
     drawings, parts = {}, {}
@@ -187,19 +183,35 @@ def _write(
         place.mkdir()
         for figure in content.figures:
             name, data = (content.paper.name, figure.number), figure.data(content.observations)
-            drawings[name] = Drawing(place / figure.stem, data, figure.draw)
+            drawings[name] = Drawing(place / figure.stem, data, figure.draw, asked.formats)
             grid = None if figure.grid is None else figure.grid(data)
             parts[name] = (grid, content.live_runs(figure))
-    images = zip(drawings, map(_image, render(list(drawings.values()))), strict=True)
-    shown = {name: Shown(image, *parts[name]) for name, image in images}
+    render(list(drawings.values()))
+    shown = {name: Shown(one.files(), *parts[name]) for name, one in drawings.items()}
     has_lab = copy_page(scratch)
     for content in contents:
-        _write_runs(scratch / content.paper.name / "runs.csv", content)
-    entries = [judged.as_json() for content in contents for judged in content.judged]
-    text = json.dumps(entries, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    (scratch / CLAIMS).write_text(text, encoding="utf-8")
-    for file, page in _pages(contents, length, shown, studies, has_lab=has_lab).items():
+        _write_runs(scratch / content.paper.name / RUN_LIST, content)
+    _write_json(scratch / REPORT_HEADER, _header(contents, asked))
+    _write_json(scratch / CLAIMS, [one.as_json() for part in contents for one in part.judged])
+    for file, page in _pages(contents, asked.length, shown, studies, has_lab=has_lab).items():
         (scratch / file).write_text(page, encoding="utf-8")
+
+
+def _header(contents: Sequence[PaperReport], asked: Asked) -> dict[str, object]:
+    """Give what the report is made of, and the command that makes it again."""
+    names = [content.paper.name for content in contents]
+    return {
+        "version": _engine.__version__,
+        "length": asked.length,
+        "papers": names,
+        "figure": asked.figure,
+        "command": _again(" ".join(names), asked.figure, length=asked.length),
+    }
+
+
+def _write_json(path: Path, content: object) -> None:
+    text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    path.write_text(text, encoding="utf-8")
 
 
 def _exchange(scratch: Path, folder: Path) -> None:
@@ -216,24 +228,24 @@ def _exchange(scratch: Path, folder: Path) -> None:
 
 
 def _write_runs(path: Path, content: PaperReport) -> None:
-    with path.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(["experiment", "seed", "digest", "command"])
-        for experiment in content.experiments:
-            for seed, run in enumerate(content.observations[experiment.name], 1):
-                command = _command(content.paper, experiment, seed)
-                table.writerow([experiment.name, seed, run.digest, command])
+    file = io.StringIO()
+    table = csv.writer(file, lineterminator="\n")
+    table.writerow(["experiment", "seed", "digest", "command"])
+    for experiment in content.experiments:
+        for seed, run in enumerate(content.observations[experiment.name], 1):
+            command = _command(content.paper, experiment, seed)
+            table.writerow([experiment.name, seed, run.digest, command])
+    write_csv(path, file.getvalue())
 
 
-def _command(paper: Paper, experiment: Experiment, seed: int | None = None) -> str:
-    """Give the command that repeats an experiment alone."""
+def _command(paper: Paper, experiment: Experiment, seed: int) -> str:
+    """Give the command that repeats a run alone."""
     path = paper.scenario(experiment)
     shown = Path("python", "incastle") / path.relative_to(Path(__file__).parents[1])
     words = ["incastle", "run", str(shown)]
     for key, value in experiment.overrides.items():
         words += ["--set", f"{key}={value}"]
-    words += ["--seed", str(seed)] if seed is not None else ["--seeds", str(experiment.seeds)]
-    return shlex.join(words)
+    return shlex.join([*words, "--seed", str(seed)])
 
 
 # ---- the page
@@ -260,12 +272,13 @@ def _pages(
         "verdicts": list(Verdict),
         "again": partial(_again, length=length),
         "by_verdict": _by_verdict,
-        "command": _command,
         "conclusion": _conclusion,
         "css": _css,
+        "decided_by": decided_by,
         "measured": lambda case: write_ends(case.value, number),
         "note": _note,
         "paper_value": _paper_value,
+        "summary": partial(_summary, length=length),
         "unfinished": unfinished_words,
     }
     every = [judged for content in contents for judged in content.judged]
@@ -282,9 +295,21 @@ def _again(name: str, figure: str | None = None, *, length: Length) -> str:
     return f"incastle reproduce {name}{f' --figure {figure}' if figure else ''}{option}"
 
 
-def _image(svg: str) -> str:
-    """Give a drawing as the address of an image."""
-    return "data:image/svg+xml;base64," + base64.b64encode(svg.encode()).decode()
+def _summary(contents: Sequence[PaperReport], *, length: Length) -> str:
+    """Give the verdicts of all papers in a paragraph, with the version and length they are of."""
+    by_paper = {content.paper.name: content.judged for content in contents if content.judged}
+    every = [judged for of_paper in by_paper.values() for judged in of_paper]
+    sentences = [f"{name}: {_verdicts(judged)[0]}" for name, judged in by_paper.items()]
+    if len(by_paper) > 1:
+        sentences.insert(0, f"{len(by_paper)} papers, {_verdicts(every)[0]}")
+    return " ".join([f"Incastle {_engine.__version__}, {length} length.", *sentences])
+
+
+def decided_by(judged: Judged) -> str:
+    """Name the case that decides, and count those that hold where some do and some do not."""
+    hold = sum(case.verdict is Verdict.HOLDS for case in judged.cases)
+    some = 0 < hold < len(judged.cases) and not judged.coverage
+    return judged.deciding.case + (f"; {hold} of {len(judged.cases)} hold" if some else "")
 
 
 def _conclusion(content: PaperReport) -> str:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from incastle.plotting.style import FORMATS
 from incastle.reproduction.figures import Drawing, render
 from incastle.variation import sobol, verdict_map
 from incastle.variation.prepared import progress
@@ -44,7 +45,7 @@ def main(asked: Asked, *, full: bool = False) -> int:
     made = study(found)
     folder = made.place(asked.folder)
     folder.mkdir(parents=True, exist_ok=True)
-    render(Drawing(folder / KIND, table(found), verdict_map.draw))
+    render(Drawing(folder / KIND, table(found), verdict_map.draw, FORMATS))
     return asked.finish(made, found.stopped)
 
 
