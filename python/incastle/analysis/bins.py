@@ -39,7 +39,7 @@ def filled(name: str, table: pl.DataFrame, scenario: str) -> pl.DataFrame:
     """
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
 
-    owner, width = OWNERS[name], _width_s(name, scenario)
+    owner, width = OWNERS[name], width_s(name, scenario)
     numbers = table.with_columns((pl.col("time_s") / width).round().cast(pl.UInt64).alias("bin"))
     counts = numbers.group_by(owner, maintain_order=True).agg(pl.col("bin").max() + 1)
     total = int(counts["bin"].sum())
@@ -58,7 +58,7 @@ def filled(name: str, table: pl.DataFrame, scenario: str) -> pl.DataFrame:
     return whole.with_columns(times, pl.col(bytes_).fill_null(0)).select(table.columns)
 
 
-def _width_s(name: str, scenario: str) -> float:
+def width_s(name: str, scenario: str) -> float:
     """Return the width of a table's bins, to the last bit as the engine has it."""
     from decimal import Decimal  # noqa: PLC0415  slow to import
 

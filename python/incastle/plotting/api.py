@@ -26,7 +26,17 @@ if TYPE_CHECKING:
     from incastle.plotting.series import Drawn
     from incastle.scenario import Value
 
-__all__ = ["draw", "fct", "queue", "queue_cdf", "slowdown", "total_goodput"]
+__all__ = [
+    "draw",
+    "fairness",
+    "fct",
+    "queue",
+    "queue_cdf",
+    "slowdown",
+    "timeline",
+    "total_goodput",
+    "utilisation",
+]
 
 
 class Choices(TypedDict, total=False):
@@ -147,3 +157,18 @@ def queue_cdf(results: Drawn, **choices: Unpack[Choices]) -> Figure:
 def total_goodput(results: Drawn, **choices: Unpack[Choices]) -> Figure:
     """Draw the goodput of all receivers together over time; see `draw`."""
     return draw(results, "total-goodput", **choices)
+
+
+def fairness(results: Drawn, **choices: Unpack[Choices]) -> Figure:
+    """Draw Jain's index of the flows' throughput over time; see `draw`."""
+    return draw(results, "fairness", **choices)
+
+
+def utilisation(results: Drawn, **choices: Unpack[Choices]) -> Figure:
+    """Draw the utilisation of each link as a heat map by tiers; see `draw`."""
+    return draw(results, "utilisation", **choices)
+
+
+def timeline(results: Drawn, **choices: Unpack[Choices]) -> Figure:
+    """Draw each flow or response from its beginning to its end; see `draw`."""
+    return draw(results, "timeline", **choices)

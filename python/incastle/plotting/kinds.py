@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from incastle.analysis.completions import ends_of
 from incastle.analysis.measures import find_column, groups_of
 from incastle.errors import PlotError
-from incastle.plotting import distributions, results, slowdowns, sweeps
+from incastle.plotting import distributions, fairness, heat, results, slowdowns, sweeps, timeline
 from incastle.plotting.axes import in_line, legend_outside, wrap_name
 from incastle.plotting.options import Options, matching
 from incastle.plotting.series import Cells, check, series_of
@@ -146,6 +146,17 @@ KINDS = {
         "goodput of all receiving hosts together, per millisecond",
         ("goodput",),
         distributions.total_goodput,
+    ),
+    "fairness": Kind(
+        "Jain's index of the flows' throughput over time ([measure] throughput)",
+        ("throughput",),
+        fairness.draw,
+    ),
+    "utilisation": Kind("utilisation of each link, as a heat map by tiers", ("links",), heat.draw),
+    "timeline": Kind(
+        "a bar for each flow or response, from its beginning to its end",
+        ("transfers",),
+        _of_runs(timeline.draw, is_wide=True),
     ),
     "goodput": _run("goodput of each receiving host, per millisecond", "goodput", results.goodput),
     "window": _run("congestion windows over time ([measure] window)", "windows", results.window),
