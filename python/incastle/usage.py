@@ -24,6 +24,10 @@ OTHER_COMMANDS = {
     "convert": "import",
     "predict": "estimate",
     "why": "explain",
+    "reading": "readings",
+    "robustness": "robust",
+    "sensitivity": "robust",
+    "sobol": "robust",
 }
 """Other words for commands."""
 

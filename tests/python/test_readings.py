@@ -83,14 +83,16 @@ def test_noise_does_not_fool_the_search(made: Paper) -> None:
 
 
 def test_a_choice_sees_only_its_own_claims(made: Paper) -> None:
-    def value(scenario: Scenario, _claim: int) -> float:
-        alone = scenario["network"]["senders"] == 1
-        return 1.0 if alone == (scenario["host"]["jitter"] == "2 us") else 0.0
+    def value(scenario: Scenario, claim: int) -> float:
+        jitter, place = scenario["host"]["jitter"], scenario["network"]["senders"]
+        return float(jitter == "1 us" if place == 1 else jitter == "3 us" and place + claim == 2)
 
-    result = found(made, value)
-    of_first = next(split for split in result.splits if split.held == ("c0-0", "c0-1"))
-    assert [str(one) for one in of_first.chosen] == ["jitter: 1 us"]
-    assert of_first.gain == -2  # good elsewhere, bad here: and the report has it
+    result = found(made, value)  # the first group gains two claims by 1 us, the second one by 3 us
+    assert [str(one) for one in result.nearest] == ["jitter: 1 us"]
+    first, second = result.splits[:2]
+    assert [str(one) for one in first.chosen] == ["jitter: 3 us"]
+    assert [str(one) for one in second.chosen] == ["jitter: 1 us"]
+    assert (first.gain, second.gain) == (0, 0)  # and not the fitted 2
 
 
 def test_what_no_reading_changes_says_nothing(made: Paper) -> None:
@@ -219,6 +221,25 @@ def test_the_command_searches_prints_and_keeps(cli: Callable[..., Output], folde
     assert report.prepare_folder(folder / "kept").is_dir()
 
 
+@pytest.mark.parametrize("command", ["readings", "robust"])
+def test_an_interrupted_command_shows_what_is_finished(
+    cli: Callable[..., Output], folder: Path, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    judge = Trials.judge
+
+    def until(self: Trials, settings: Any = (), seeds: Any = None) -> Any:
+        if settings:
+            raise KeyboardInterrupt
+        return judge(self, settings, seeds)
+
+    monkeypatch.setattr(Trials, "judge", until)
+    output = cli(command, "dt-cwa", "--length", "quick", "--out", "kept")
+    assert output.status == 130
+    assert "finished runs are kept" in output.err
+    assert "ended early, as it was interrupted" in output.out
+    assert (folder / "kept" / "studies" / "dt-cwa" / f"{command}.json").is_file()
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -241,7 +262,7 @@ def test_studies_of_another_engine_are_not_shown(tmp_path: Path) -> None:
     folder = tmp_path / studies.FOLDER / "p"
     folder.mkdir(parents=True)
     for name, engine in (("readings", engine_build()), ("robust", "another")):
-        data = {"engine": engine, "kind": name, "words": ["So it is."]}
+        data = {"engine": engine, "kind": name, "title": "T", "words": ["So it is."]}
         (folder / f"{name}.json").write_text(json.dumps(data))
     (folder / "broken.json").write_text("{")
     assert [one.kind for one in studies.kept(tmp_path, "p")] == ["readings"]

@@ -82,7 +82,7 @@ def test_what_turns_is_told_with_its_edge(made: Paper) -> None:
     assert found.verdict("c0-0") is Verdict.HOLDS
     assert found.same("c0-0") == len(found.tried) - 2
     assert found.turns("c0-0") == ["RTO_min below 10 ms"]
-    assert found.turns("c0-1") == ["seed 3"]
+    assert found.turns("c0-1") == ["1 of 7 other seeds"]
     rows = robust_study.study(found).tables[0].rows
     count = len(found.tried)
     assert rows[0] == ("c0-0", f"holds in {count - 2} of {count}", "RTO_min below 10 ms")

@@ -24,6 +24,7 @@ class Kept:
     """A study that lies in the folder of a report."""
 
     kind: str
+    title: str
     href: str
     words: tuple[str, ...]
 
@@ -36,7 +37,7 @@ def kept(report: Path, paper: str) -> list[Kept]:
             data = json.loads(path.read_text(encoding="utf-8"))
             if data["engine"] == engine_build():
                 href = f"{FOLDER}/{paper}/{data['kind']}.html"
-                found.append(Kept(data["kind"], href, tuple(data["words"])))
+                found.append(Kept(data["kind"], data["title"], href, tuple(data["words"])))
         except (OSError, ValueError, KeyError, TypeError):
             continue
     return found

@@ -92,8 +92,11 @@ class Robustness:
                 value: self.verdict(claim, one) is self.verdict(claim)
                 for value, one in known.items()
             }
-            if not all(same.values()):
-                found.append(f"{parameter} {_where(same)}")
+            if all(same.values()):
+                continue
+            others = list(same.values()).count(False)
+            of_seeds = f"{others} of {len(same) - 1} other seeds"
+            found.append(of_seeds if parameter == SEED else f"{parameter} {_where(same)}")
         return found
 
 

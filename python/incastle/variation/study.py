@@ -53,7 +53,8 @@ class Study:
     def as_json(self) -> dict[str, Any]:
         """Give everything that it found."""
         head = {"paper": self.paper, "kind": self.kind, "length": str(self.length)}
-        return {**head, "engine": engine_build(), "words": list(self.words), **self.data}
+        head |= {"title": self.title, "engine": engine_build()}
+        return {**head, "words": list(self.words), **self.data}
 
     def place(self, report: Path) -> Path:
         """Give the folder of its files."""
