@@ -136,7 +136,7 @@ describeLab("the page", (lab) => {
     // Four hosts and two switches with their names, and a line about the instant.
     expect(svg.match(/<text [^>]*fill="#/g)).toHaveLength(7);
     expect(svg).toContain(">receiver:1</text>");
-    expect(svg).toMatch(/ at [\d.]+ (ms|µs|s); a full bar is a queue of [\d.]+ KB</);
+    expect(svg).toMatch(/ at [\d.]+ (ms|us|s); a full bar is a queue of [\d.]+ KB</);
     const parsed = await page.evaluate(
       (text) =>
         new DOMParser().parseFromString(text, "image/svg+xml").querySelector("parsererror")?.textContent,

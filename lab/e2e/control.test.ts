@@ -80,7 +80,9 @@ describeLab("a control of one's own", (lab) => {
     await digest(page);
     await write(page, "class Mine extends Controller { on_ack( }\n");
     await page.getByRole("button", { name: "Use it in the run" }).click();
-    expect(await failure(page)).toBe("The code under “Control” cannot be run: Unexpected token '}'.");
+    expect(await failure(page)).toBe(
+      "The code under “Control” cannot be run: Unexpected token '}' (line 1, column 41).",
+    );
     await page.context().close();
   });
 

@@ -55,7 +55,9 @@ function run(name: string, one: Class): string {
     'congestion = "delay.py:Delay"',
     `congestion = "custom"\ncontroller = "${name}"`,
   );
-  Object.assign(globalThis, { incastle_controllers: bridge(new Map([[one.name, one]])) });
+  Object.assign(globalThis, {
+    incastle_controllers: bridge(new Map([[one.name, one]]), () => " (line 7, column 5)"),
+  });
   const engine = new Run(text, "[]");
   while (!engine.is_done()) engine.advance(Infinity, 100_000);
   return engine.finish().digest;
@@ -78,7 +80,9 @@ describe.skipIf(!existsSync(ENGINE))("controllers in JavaScript", () => {
   });
 
   it("end the run where they throw", () => {
-    expect(() => run("Throwing", Throwing)).toThrow("Throwing: on_ack threw RangeError: not today");
+    expect(() => run("Throwing", Throwing)).toThrow(
+      "Throwing: on_ack threw RangeError: not today (line 7, column 5)",
+    );
   });
 
   it("end the run where a window is none", () => {

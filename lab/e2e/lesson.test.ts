@@ -19,8 +19,8 @@ const SHOWN: readonly (readonly [shown: string | RegExp, answered: string])[][] 
     [/left->right: 46[56] Mbit\/s on average/, "466 Mbit/s"],
   ],
   [
-    [/message \(rounds\): .*half within 355 µs/, "355 µs"],
-    [/message \(rounds\): .*half within 240 µs/, "240 µs"],
+    [/message \(rounds\): .*half within 355 us/, "355 us"],
+    [/message \(rounds\): .*half within 240 us/, "240 us"],
   ],
   [
     [/switch->receiver: 21[56] Mbit\/s on average/, "216 Mbit/s"],
@@ -31,8 +31,8 @@ const SHOWN: readonly (readonly [shown: string | RegExp, answered: string])[][] 
     ["201,034 packet-hops, 0 drops", "drops nothing"],
   ],
   [
-    [/victim: .*half within 15\.8 µs, 99 % within 612 µs/, "612 µs"],
-    [/victim: .*half within 10\.2 µs, 99 % within 49 µs/, "49 µs"],
+    [/victim: .*half within 15\.8 us, 99 % within 612 us/, "612 us"],
+    [/victim: .*half within 10\.2 us, 99 % within 49 us/, "49 us"],
   ],
   [
     [/leaf:0->spine:1: 7\.3\d? Gbit\/s on average/, "7.3 Gbit/s"],

@@ -15,18 +15,68 @@ describeLab("the page, read", (lab) => {
     return page;
   }
 
-  it("moves to an answer, and to the picture of its instants, with the clock in sight", async () => {
+  it("has an answer, its instants and the picture of them in view together", async () => {
     const page = await opened("incast-collapse");
-    await page
-      .getByRole("button", { name: /^Explain storage:\d+$/ })
+    const panel = page.locator("#explain-a");
+    // Its place is below the charts, where the picture is out of sight.
+    await panel
+      .getByRole("button", { name: /timeouts?$/ })
       .first()
       .click();
-    const answer = page.locator(".explain .answer");
+    const answer = panel.locator(".answer");
     await answer.waitFor();
     expect(await inView(page, answer.locator(".headline"))).toBe(true);
     expect(await inView(page, page.locator(".clock"))).toBe(true);
-    await answer.getByRole("button").first().click();
-    expect(await inView(page, page.locator(".network canvas"))).toBe(true);
+    const [picture, queues] = [page.locator(".canvas-box"), page.locator(".chart .now").first()];
+    const instants = answer.locator("button.at");
+    // Charts are in view, and stay.
+    expect(await isAbove(queues, panel)).toBe(true);
+    const before = await queues.evaluate((line) => line.closest(".chart")?.getBoundingClientRect().top);
+    await instants.last().press("Enter");
+    expect(await queues.evaluate((line) => line.closest(".chart")?.getBoundingClientRect().top)).toBe(before);
+    expect(await instants.last().evaluate((button) => button === document.activeElement)).toBe(true);
+    // Between picture and charts neither is seen whole: the picture comes.
+    await page.locator("main").evaluate((main) => {
+      main.scrollTop = 40;
+    });
+    expect([await isAbove(picture, panel), await isAbove(queues, panel)]).toEqual([false, false]);
+    await instants.last().press("Enter");
+    expect(await isAbove(picture, panel)).toBe(true);
+    expect(await inView(page, instants.last())).toBe(true);
+    await answer.getByRole("button", { name: "Close the explanation" }).click();
+    expect(await answer.count()).toBe(0);
+    await page.context().close();
+  });
+
+  it("has the charts of two runs at the same heights", async () => {
+    const page = await opened("fat-tree");
+    await page.getByLabel("Compare", { exact: true }).click();
+    await digest(page, 1);
+    await page.locator("summary", { hasText: "In words" }).first().click();
+    for (const part of [".canvas-box", ".words", ".chart"]) {
+      const heights = await page
+        .locator(".sides > section")
+        .evaluateAll(
+          (runs, name) =>
+            runs.map((run) => [...run.querySelectorAll(name)].map((one) => one.getBoundingClientRect().top)),
+          part,
+        );
+      expect(heights.length).toBe(2);
+      expect(heights[0]?.length).toBeGreaterThan(0);
+      expect(heights[1]).toEqual(heights[0]);
+    }
+    await page.context().close();
+  });
+
+  it("has its toolbar in one row of 1024 pixels", async () => {
+    const { page } = await lab.open(lab.address, { viewport: { width: 1024, height: 768 } });
+    await digest(page);
+    for (const tab of ["Experiment", "Control"]) {
+      await page.click(`#tab-${tab}`);
+      const play = await page.locator("button.play").boundingBox();
+      const zoom = await page.getByRole("group", { name: "Part of the run in the charts" }).boundingBox();
+      expect(zoom?.y ?? Infinity).toBeLessThan((play?.y ?? 0) + (play?.height ?? 0));
+    }
     await page.context().close();
   });
 
@@ -62,8 +112,13 @@ describeLab("the page, read", (lab) => {
     await page.getByLabel("Compare", { exact: true }).click();
     await digest(page, 1);
     await page.locator("summary", { hasText: "In words" }).first().click();
-    const run = page.getByRole("region", { name: "Run A" });
-    expect(await right(run.locator(".below details"))).toBeLessThanOrEqual(await right(run));
+    const run = page.locator("#run-a");
+    const table = run.locator(".below table");
+    await table.getByText("Paused so far").waitFor();
+    expect(await right(table)).toBeLessThanOrEqual(await right(run));
+    expect(await table.evaluate(hiddenWidth)).toBe(0);
+    // One way to write units: that of the scenario language, of which a reader can type all that is shown.
+    expect(await page.locator("body").innerText()).not.toMatch(/[µμ]/);
     expect(await right(run.locator("select.save").first())).toBeLessThanOrEqual(await right(run));
     await page.context().close();
   });
@@ -91,11 +146,13 @@ describeLab("the page, read", (lab) => {
     await digest(page, 1);
     await page.locator(".cm-content").click();
     await page.keyboard.press("Control+A");
-    await page.keyboard.insertText("class Mine extends Controller { on_ack() { return nothing; } }");
+    await page.keyboard.insertText("class Mine extends Controller { on_ack() {\n    return nothing; } }");
     const message = page.locator(".uses .bad");
     await message.waitFor();
     expect(await message.textContent()).toContain("Run B has failed.");
-    expect(await message.textContent()).toContain("nothing is not defined");
+    expect(await message.textContent()).toContain("nothing is not defined (line 2, column 5)");
+    const windows = page.locator("#run-b").getByRole("figure").nth(2);
+    expect(await windows.locator("h3").textContent()).toBe("Congestion windows");
     expect(await inView(page, message)).toBe(true);
     await page.click("#tab-Experiment");
     expect(await page.locator(".control select").nth(1).locator("option:checked").textContent()).toBe(
@@ -124,6 +181,23 @@ describeLab("the page, read", (lab) => {
 async function right(part: Locator): Promise<number> {
   const box = await part.boundingBox();
   return (box?.x ?? 0) + (box?.width ?? 0);
+}
+
+/** How much of an element's width its scrolled box hides. */
+function hiddenWidth(element: Element): number {
+  const box = element.closest(".words, details");
+  return box ? box.scrollWidth - box.clientWidth : NaN;
+}
+
+/** Whether all of a part is in view, below the toolbar, and not behind a panel. */
+async function isAbove(part: Locator, panel: Locator): Promise<boolean> {
+  const page = part.page();
+  const [box, toolbar] = [
+    await part.boundingBox(),
+    await page.getByRole("toolbar", { name: "Time" }).boundingBox(),
+  ];
+  const edge = (await panel.boundingBox())?.y ?? 0;
+  return box !== null && box.y >= (toolbar?.y ?? 0) + (toolbar?.height ?? 0) && box.y + box.height <= edge;
 }
 
 async function inView(page: Page, part: Locator): Promise<boolean> {

@@ -3,7 +3,7 @@ import { aligned } from "./aligned";
 import { distribution, percentile } from "./completions";
 import { Recording } from "../runs/recording";
 import type { Batch } from "../worker/protocol";
-import { rateLines, summary } from "./lines";
+import { rateLines, summary, windowLines } from "./lines";
 import type { Line } from "./lines";
 
 function line(x: number[], y: number[]): Line {
@@ -82,4 +82,30 @@ it("rates begin with the run, and their mean has every interval", () => {
   ]);
   // 400 bytes in 4 s.
   expect(only && summary(only).mean).toBe(800);
+});
+
+describe("the chart of windows", () => {
+  function ofFlow(window_bytes: number, rate_bit_s: number): string {
+    const recording = new Recording({ name: "", duration_s: 1, nodes: [], ports: [] });
+    recording.add({
+      reached_s: 0.1,
+      queue_port: [],
+      window_flow: [0, 0],
+      window_time_s: [0, 0.1],
+      window_bytes: [window_bytes, window_bytes],
+      rate_bit_s: [rate_bit_s, rate_bit_s],
+      flow_names: ["bulk:0"],
+    } as unknown as Batch);
+    return windowLines(recording).unit;
+  }
+
+  it("has rates of controls that have rates alone", () => {
+    expect(ofFlow(NaN, 1e9)).toBe("rate");
+    expect(ofFlow(3000, 1e9)).toBe("bytes");
+    expect(ofFlow(3000, NaN)).toBe("bytes");
+  });
+
+  it("is one of windows before there is a sample, as in a run that failed early", () => {
+    expect(ofFlow(NaN, NaN)).toBe("bytes");
+  });
 });

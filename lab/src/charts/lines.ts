@@ -27,12 +27,13 @@ export function queueLines(recording: Recording, ports: readonly number[]): Line
   return { lines, unit: "packets" };
 }
 
-/** Congestion windows; sending rates if the controls have no windows. */
+/** Congestion windows; sending rates if the controls have these alone. Without a sample it is not known yet. */
 export function windowLines(recording: Recording): LineSet {
   const flows = chartedFlowIndices(recording);
-  const windows = flows.some((flow) => recording.windows.has(flow));
-  const all = windows ? recording.windows : recording.rates;
-  return { lines: flowLines(recording, all, flows), unit: windows ? "bytes" : "rate" };
+  const rates =
+    flows.some((flow) => recording.rates.has(flow)) && !flows.some((flow) => recording.windows.has(flow));
+  const all = rates ? recording.rates : recording.windows;
+  return { lines: flowLines(recording, all, flows), unit: rates ? "rate" : "bytes" };
 }
 
 function flowLines(recording: Recording, all: ReadonlyMap<number, Series>, flows: readonly number[]): Line[] {

@@ -19,14 +19,17 @@ export interface Bridge {
   onTimer(number: number, moment: Float64Array, answer: Float64Array): void;
 }
 
+/** Where an exception began, in words that follow its message. */
+type Where = (error: Error) => string;
+
 /** The controllers of one run. */
-export function bridge(classes: ReadonlyMap<string, Class>): Bridge {
+export function bridge(classes: ReadonlyMap<string, Class>, where: Where): Bridge {
   const made: Controller[] = [];
   /** Calls a method, and writes window, rate and timer into `answer`. */
   function call<T>(number: number, answer: Float64Array, method: (one: Controller) => T): T {
     const one = made[number];
     if (!one) throw new Error(`there is no controller ${number}`);
-    return inWords(() => {
+    return inWords(where, () => {
       const value = method(one);
       answer[0] = given(one.window(), "window()");
       answer[1] = given(one.pacing?.(), "pacing()");
@@ -36,7 +39,7 @@ export function bridge(classes: ReadonlyMap<string, Class>): Bridge {
   }
   return {
     make(name, connection, answer) {
-      inWords(() => {
+      inWords(where, () => {
         const Named = classes.get(name);
         const names = [...classes.keys()].join(", ") || "none";
         if (!Named) throw new Error(`no class has the name ${name}; there are ${names}`);
@@ -65,12 +68,12 @@ export function bridge(classes: ReadonlyMap<string, Class>): Bridge {
 }
 
 /** Runs a controller's code; what it throws reaches the engine as text. */
-function inWords<T>(code: () => T): T {
+function inWords<T>(where: Where, code: () => T): T {
   try {
     return code();
   } catch (error) {
     // eslint-disable-next-line @typescript-eslint/only-throw-error -- the engine reads a string
-    throw error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+    throw error instanceof Error ? `${error.name}: ${error.message}${where(error)}` : String(error);
   }
 }
 

@@ -2,6 +2,7 @@
 import { bridge } from "./bridge";
 import type { Class } from "./bridge";
 import { Controller } from "./controller";
+import { origin } from "./origin";
 import { hide, script } from "./source";
 
 declare function importScripts(...addresses: string[]): void;
@@ -14,13 +15,15 @@ export function loadControllers(source: string): void {
   const define = (all: Record<string, Class>): void => {
     for (const [name, one] of Object.entries(all)) classes.set(name, one);
   };
-  Object.assign(self, { incastle: { Controller, define }, incastle_controllers: bridge(classes) });
-  hide(self);
   const address = URL.createObjectURL(new Blob([script(source)], { type: "text/javascript" }));
+  const where = (error: Error): string => origin(error, address, source);
+  Object.assign(self, { incastle: { Controller, define }, incastle_controllers: bridge(classes, where) });
+  hide(self);
   try {
     load?.(address);
   } catch (error) {
-    throw new Error(`The code under “Control” cannot be run: ${words(error)}.`, { cause: error });
+    const place = error instanceof Error ? where(error) : "";
+    throw new Error(`The code under “Control” cannot be run: ${words(error)}${place}.`, { cause: error });
   } finally {
     URL.revokeObjectURL(address);
   }

@@ -8,9 +8,12 @@ export function classNames(source: string): string[] {
   );
 }
 
-/** The script: the text keeps its lines, and the names of one run do not meet those of the next. */
+/** Lines of the script before the text. */
+export const LINES_BEFORE = 1;
+
+/** The script: the text has lines of its own, and the names of one run do not meet those of the next. */
 export function script(source: string): string {
-  return `"use strict"; ((Controller, define) => { ${source}\n;define({ ${classNames(source).join(", ")} });\n})(incastle.Controller, incastle.define);`;
+  return `"use strict"; ((Controller, define) => {\n${source}\n;define({ ${classNames(source).join(", ")} });\n})(incastle.Controller, incastle.define);`;
 }
 
 /** What the code of controllers must not have: ways to the page, to the network, to what the browser keeps. */

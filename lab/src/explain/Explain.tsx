@@ -1,12 +1,12 @@
-// Why a flow was slow, in the words of `incastle explain`: a panel below the charts, and buttons at the flows.
+// Why a flow was slow, in the words of `incastle explain`: panels below the runs, and buttons at the flows.
 import { useComputed, useSignal } from "@preact/signals";
-import { useEffect } from "preact/hooks";
+import { useEffect, useRef } from "preact/hooks";
 import { counted, formatPercent } from "../page/units";
 import { recordingOf } from "../page/useSide";
-import { seek } from "../state/clock";
-import { sides } from "../state/lab";
+import { comparing, shown, sides } from "../state/lab";
 import type { SideName } from "../state/lab";
 import type { Explanation, Step } from "../worker/protocol";
+import { show } from "./show";
 import { timedOut } from "./timeouts";
 
 /** Flows with timeouts that have a button. */
@@ -15,22 +15,18 @@ const MOST_FLOWS = 5;
 /** Names that the browser offers while somebody types. */
 const OFFERED = 500;
 
-const PS_PER_S = 1e12;
-
 function panelOf(side: SideName): string {
   return `explain-${side}`;
 }
 
-/** Explains a flow, and moves to the panel; an empty name is the slowest. */
+/** Explains a flow; an empty name is the slowest. The keyboard moves to the panel, which comes into view by itself. */
 function explain(side: SideName, flow: string): void {
   sides[side].explain(flow);
-  document.getElementById(panelOf(side))?.focus();
+  moveTo(side);
 }
 
-/** Shows an instant: the picture is far above the words that name it. */
-function show(side: SideName, at: number): void {
-  seek(at / PS_PER_S);
-  document.getElementById(panelOf(side))?.parentElement?.scrollIntoView({ block: "start" });
+function moveTo(side: SideName): void {
+  document.getElementById(panelOf(side))?.focus({ preventScroll: true });
 }
 
 /** A button for each flow of a chart. */
@@ -62,11 +58,24 @@ function FlowButton({ side, name, more = "" }: { side: SideName; name: string; m
   );
 }
 
-export function Explain({ side }: { side: SideName }) {
-  const isWhole = sides[side].isWhole;
+/** The panels of the runs. With an answer they stay at the lower edge: its instants show in the picture above. */
+export function Explanations() {
+  const answered = shown().some((side) => sides[side].explaining.value.kind !== "none");
   return (
-    <section id={panelOf(side)} class="explain" tabIndex={-1} aria-label="Why was it slow?">
-      <h2>Why was it slow?</h2>
+    <div class={`explanations${comparing.value ? " two" : ""}${answered ? " docked" : ""}`}>
+      {shown().map((side) => (
+        <Explain key={side} side={side} />
+      ))}
+    </div>
+  );
+}
+
+function Explain({ side }: { side: SideName }) {
+  const isWhole = sides[side].isWhole;
+  const title = comparing.value ? `Why was it slow in run ${side.toUpperCase()}?` : "Why was it slow?";
+  return (
+    <section id={panelOf(side)} class="explain" tabIndex={-1} aria-label={title}>
+      <h2>{title}</h2>
       {isWhole ? <Choice side={side} /> : <p class="faint">Here when the run has come to its end.</p>}
       {isWhole && <Answer side={side} />}
     </section>
@@ -145,13 +154,15 @@ function Answer({ side }: { side: SideName }) {
 }
 
 function Words({ side, explanation }: { side: SideName; explanation: Explanation }) {
-  // The panel had no height when the question moved there.
+  const answer = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    document.getElementById(panelOf(side))?.scrollIntoView({ block: "start" });
+    const panel = document.getElementById(panelOf(side));
+    if (panel && answer.current) panel.scrollTop += topOf(answer.current) - topOf(panel);
   }, [explanation]);
   const { name, flow, hosts, extent, headline, path, chains, story, digest } = explanation;
   return (
-    <div class="answer" role="status">
+    <div ref={answer} class="answer" role="status">
+      <Close side={side} />
       <p>
         <strong>
           {name} (flow {flow}), {hosts[0]} to {hosts[1]}
@@ -175,6 +186,26 @@ function Words({ side, explanation }: { side: SideName; explanation: Explanation
       </section>
       <p class="faint">Run again with a record: identical run, digest {digest}.</p>
     </div>
+  );
+}
+
+function topOf(element: Element): number {
+  return element.getBoundingClientRect().top;
+}
+
+function Close({ side }: { side: SideName }) {
+  return (
+    <button
+      type="button"
+      class="small close"
+      aria-label="Close the explanation"
+      onClick={() => {
+        sides[side].stopExplaining();
+        moveTo(side);
+      }}
+    >
+      Close
+    </button>
   );
 }
 

@@ -3,7 +3,7 @@ import type { Description } from "./experiment";
 export const description: Description = {
   title: "HPCC: control by telemetry",
   sentences: [
-    "32 hosts of a cluster send flows of web-search sizes, and at 150 µs sixteen of them send 250 KB each to host:31.",
+    "32 hosts of a cluster send flows of web-search sizes, and at 150 us sixteen of them send 250 KB each to host:31.",
     "Under HPCC every switch writes queue and use into the packets, so senders know within a round trip how much to slow down.",
     "Compare with DCQCN, which hears only that there is congestion, and look at the queue at the port to host:31.",
   ],

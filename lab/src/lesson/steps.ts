@@ -49,7 +49,7 @@ export const STEPS: readonly Step[] = [
     question: "Both runs fill the link. How long does a packet wait in each queue?",
     answer: [
       "The mean queue is 19.5 packets under DCTCP and 74.4 under NewReno.",
-      "A packet takes 24 µs at this rate, so it waits 0.5 ms or 1.8 ms.",
+      "A packet takes 24 us at this rate, so it waits 0.5 ms or 1.8 ms.",
     ],
     why: [
       "NewReno halves its window when the full buffer drops a packet (RFC 5681).",
@@ -88,8 +88,8 @@ export const STEPS: readonly Step[] = [
     ],
     question: "Which K would you choose: 65, 14 or 4?",
     answer: [
-      "14: half of the messages take 240 µs or less, with K = 65 it is 355 µs. The link is full with both.",
-      "With K = 4 it is 216 µs, but the link carries 9.16 Gbit/s of 10.",
+      "14: half of the messages take 240 us or less, with K = 65 it is 355 us. The link is full with both.",
+      "With K = 4 it is 216 us, but the link carries 9.16 Gbit/s of 10.",
     ],
     why: [
       "Each message waits behind the queue, which is about K packets long.",
@@ -147,7 +147,7 @@ export const STEPS: readonly Step[] = [
     ],
     question: "No packet is lost. How much does the victim pay for that?",
     answer: [
-      "Under DCQCN 99 % of its flows complete within 612 µs, under HPCC within 49 µs.",
+      "Under DCQCN 99 % of its flows complete within 612 us, under HPCC within 49 us.",
       "Without PFC DCQCN has 8,743 drops, and neither gains: no round of the incast completes, and fewer flows of the victim.",
     ],
     why: [

@@ -1,6 +1,7 @@
 // The picture in words: a table of the busiest ports at the instant shown. Screen readers and keyboards have the same
 // numbers here as the pointer has in the picture, and choose ports for the charts.
-import { useSignal } from "@preact/signals";
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
 import { chartedIndices, toggleCharted } from "../charts/charted";
 import { counted, formatCount, formatPercent, formatTime } from "../page/units";
 import { recordingOf } from "../page/useSide";
@@ -11,10 +12,12 @@ import { portMoment } from "./moment";
 
 const MOST_ROWS = 40;
 
+/** Of two runs both tables are open, or none: their charts stay at one height. */
+const open = signal(false);
+
 export function NetworkWords({ side }: { side: SideName }) {
-  const open = useSignal(false);
   return (
-    <details onToggle={(event) => (open.value = event.currentTarget.open)}>
+    <details open={open.value} onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>In words</summary>
       {open.value && <Table side={side} />}
     </details>
@@ -29,7 +32,7 @@ function Table({ side }: { side: SideName }) {
   const { nodes } = recording.picture;
   const hosts = nodes.filter((node) => node.kind === "host").length;
   return (
-    <>
+    <div class="words">
       <p>
         {counted(hosts, "host")}, {counted(nodes.length - hosts, "switch").replace("switchs", "switches")}.
         The ports with the longest queues of the run:
@@ -59,6 +62,18 @@ function Table({ side }: { side: SideName }) {
           ))}
         </tbody>
       </table>
+    </div>
+  );
+}
+
+/** The name of a port may continue in a second line after its arrow. */
+function breakable(name: string): ComponentChildren {
+  const [from, to] = name.split("->");
+  return (
+    <>
+      {from}-&gt;
+      <wbr />
+      {to}
     </>
   );
 }
@@ -91,7 +106,7 @@ function Row({ side, recording, port, charted, pauses }: RowProps) {
               toggleCharted(side, name);
             }}
           />{" "}
-          {name}
+          {breakable(name)}
         </label>
       </th>
       <td>{formatPercent(moment.use)}</td>

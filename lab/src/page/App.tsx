@@ -1,6 +1,6 @@
 // The page: experiment and settings on the left, the runs on the right.
 import { Charts } from "../charts/Charts";
-import { Explain } from "../explain/Explain";
+import { Explanations } from "../explain/Explain";
 import { NetworkView } from "../network/NetworkView";
 import { comparing, notice, shown } from "../state/lab";
 import { engine } from "../state/runs";
@@ -27,15 +27,19 @@ export function App() {
           <Toolbar />
           <div class={comparing.value ? "sides two" : "sides"}>
             {shown().map((side) => (
-              <section key={side} aria-label={comparing.value ? `Run ${side.toUpperCase()}` : "Run"}>
+              <section
+                key={side}
+                id={`run-${side}`}
+                aria-label={comparing.value ? `Run ${side.toUpperCase()}` : "Run"}
+              >
                 {comparing.value && <h2>Run {side.toUpperCase()}</h2>}
                 <StatusLine side={side} />
                 <NetworkView side={side} />
                 <Charts side={side} />
-                <Explain side={side} />
               </section>
             ))}
           </div>
+          <Explanations />
         </main>
       </div>
     </>

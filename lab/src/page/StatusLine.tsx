@@ -9,12 +9,12 @@ import { recordingOf } from "./useSide";
 
 export function StatusLine({ side }: { side: SideName }) {
   return (
-    <>
+    <div>
       <p class="status" role="status" data-status={sides[side].status.value.kind}>
         <Words side={side} />
       </p>
       <Notes side={side} />
-    </>
+    </div>
   );
 }
 

@@ -15,7 +15,7 @@ it("times have a unit that fits", () => {
     "0 s",
     "1.5 s",
     "12.3 ms",
-    "4.2 µs",
+    "4.2 us",
     "3 ns",
   ]);
 });

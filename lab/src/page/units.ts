@@ -1,11 +1,11 @@
-// Quantities as people read them: three significant digits and a unit.
+// Quantities as people read them: three significant digits, and a unit as the scenario language writes it.
 
 export function formatTime(seconds: number): string {
   const size = Math.abs(seconds);
   if (size === 0) return "0 s";
   if (size >= 1) return `${digits(seconds)} s`;
   if (size >= 1e-3) return `${digits(seconds * 1e3)} ms`;
-  if (size >= 1e-6) return `${digits(seconds * 1e6)} µs`;
+  if (size >= 1e-6) return `${digits(seconds * 1e6)} us`;
   return `${digits(seconds * 1e9)} ns`;
 }
 
@@ -62,7 +62,7 @@ function digits(value: number): string {
 
 /** A time with fixed decimals, for a clock that runs: the width stays the same. */
 export function clock(seconds: number, whole_s: number): string {
-  const [factor, unit] = whole_s >= 1 ? [1, "s"] : whole_s >= 1e-3 ? [1e3, "ms"] : [1e6, "µs"];
+  const [factor, unit] = whole_s >= 1 ? [1, "s"] : whole_s >= 1e-3 ? [1e3, "ms"] : [1e6, "us"];
   const whole = whole_s * factor;
   const decimals = whole >= 100 ? 1 : whole >= 10 ? 2 : 3;
   return `${(seconds * factor).toFixed(decimals)} ${unit}`;

@@ -85,7 +85,10 @@ impl Kept {
             Self::Hosts => "a smaller network",
             Self::Flows => "a shorter run.duration, or fewer flows",
             Self::Transfers => "a shorter run.duration, or measure.responses = false",
-            Self::Bins => "measure.goodput = false, or a longer measure.throughput.every",
+            // Throughput is measured on request alone.
+            Self::Bins => {
+                "measure.goodput = false, or, where throughput is measured, a longer measure.throughput.every"
+            }
             Self::Queue => "a longer measure.queue.every, or fewer ports",
             Self::Occupancy => "a longer measure.buffer_occupancy.every, or fewer switches",
             Self::Windows => "a longer measure.window.every, or fewer flows",
