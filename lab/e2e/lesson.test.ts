@@ -54,9 +54,17 @@ describeLab("the lesson", (lab) => {
         expect(step.answer.join(" ")).toContain(answered);
       }
       const last = index === STEPS.length - 1;
-      await page.getByRole("button", { name: last ? "End" : "Next", exact: true }).click();
+      const row = page.locator(".lesson-buttons");
+      expect(await row.evaluate((one) => one.scrollWidth - one.clientWidth)).toBe(0);
+      await page.getByRole("button", { name: last ? "Exercises" : "Next", exact: true }).click();
     }
     await page.getByRole("button", { name: "Lesson in 20 minutes" }).waitFor();
+    const exercises = page.locator(".exercises > summary");
+    expect(await exercises.evaluate((summary) => summary === document.activeElement)).toBe(true);
+    await page.locator("summary", { hasText: "1. The least K" }).click();
+    await page.getByText("Which is the least K").waitFor();
+    await page.getByRole("button", { name: "Open “Choose the marking threshold K”" }).click();
+    await page.locator('#experiment[data-id="choose-k"]').waitFor();
     expect(said).toEqual([]);
     await page.context().close();
   });
@@ -87,13 +95,13 @@ describeLab("the lesson", (lab) => {
 
   it.each(["light", "dark"] as const)("has no serious fault that axe finds (%s)", async (colorScheme) => {
     const { page } = await lab.open(lab.address, { colorScheme });
+    await page.getByText("Exercises", { exact: true }).click();
+    await page.getByText("2. A buffer for NewReno").click();
+    expect(await faults(page)).toEqual([]);
     await page.getByRole("button", { name: "Lesson in 20 minutes" }).click();
     await page.getByText("Answer", { exact: true }).click();
     await bothDone(page, 2);
-    await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
-    const found = await page.evaluate<{ violations: Fault[] }>("axe.run()");
-    const faults = found.violations.filter(({ impact }) => impact === "serious" || impact === "critical");
-    expect(faults.map(({ id }) => id)).toEqual([]);
+    expect(await faults(page)).toEqual([]);
     await page.context().close();
   });
 });
@@ -101,6 +109,14 @@ describeLab("the lesson", (lab) => {
 interface Fault {
   id: string;
   impact: string;
+}
+
+async function faults(page: Page): Promise<string[]> {
+  await page.evaluate(readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8"));
+  const found = await page.evaluate<{ violations: Fault[] }>("axe.run()");
+  return found.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(({ id }) => id);
 }
 
 async function bothDone(page: Page, runs: number): Promise<void> {

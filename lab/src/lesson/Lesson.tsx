@@ -1,5 +1,7 @@
 // The lesson above the experiments: one step at a time, with next and back. The buttons keep their places, so that the
 // keyboard's focus stays, and a screen reader reads each step as it comes.
+import { batch } from "@preact/signals";
+import { Exercises, exercisesOpen } from "./Exercises";
 import { closeLesson, onStep, openStep, step } from "./lesson";
 import { STEPS } from "./steps";
 import type { Step } from "./steps";
@@ -12,15 +14,18 @@ export function Lesson() {
   return (
     <section class="lesson" aria-label="Lesson">
       {index === undefined || !now ? (
-        <button
-          type="button"
-          class="small"
-          onClick={() => {
-            openStep(0);
-          }}
-        >
-          Lesson in {MINUTES} minutes
-        </button>
+        <>
+          <button
+            type="button"
+            class="small"
+            onClick={() => {
+              openStep(0);
+            }}
+          >
+            Lesson in {MINUTES} minutes
+          </button>
+          <Exercises />
+        </>
       ) : (
         <>
           <Buttons index={index} />
@@ -35,6 +40,13 @@ export function Lesson() {
       )}
     </section>
   );
+}
+
+function toExercises(): void {
+  batch(() => {
+    closeLesson();
+    exercisesOpen.value = true;
+  });
 }
 
 function Buttons({ index }: { index: number }) {
@@ -53,11 +65,11 @@ function Buttons({ index }: { index: number }) {
       <button
         type="button"
         onClick={() => {
-          if (last) closeLesson();
+          if (last) toExercises();
           else openStep(index + 1);
         }}
       >
-        {last ? "End" : "Next"}
+        {last ? "Exercises" : "Next"}
       </button>
       <span class="space" />
       <button
