@@ -39,7 +39,11 @@ BELOW: dict[str, set[str]] = {
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
-    "testbed": {"units", "congestion", "queueing", "transport", "capture", "socket", "secure"},
+    "softswitch": {"units", "queueing"},
+    "testbed": {
+        *("units", "congestion", "queueing", "transport", "capture", "socket", "secure"),
+        "softswitch",
+    },
     "engine": {
         *("units", "memory", "congestion", "queueing", "transport", "rdma", "routing", "links"),
         *("events", "slots"),

@@ -32,8 +32,9 @@ Report = dict[str, Any]
 
 @functools.cache
 def our_programs() -> dict[str, str]:
-    """Build `dcudp` and the programs of crates/testbed, and return their paths by name."""
-    packages = ["--package", "incastle-dcudp", "--package", "incastle-testbed"]
+    """Build `dcudp`, `softswitch` and those of crates/testbed; return their paths by name."""
+    crates = ("dcudp", "softswitch", "testbed")
+    packages = [word for crate in crates for word in ("--package", f"incastle-{crate}")]
     command = ["cargo", "build", "--locked", *packages, "--bins"]
     done = subprocess.run(
         [*command, "--message-format=json"], cwd=ROOT, capture_output=True, text=True, check=False

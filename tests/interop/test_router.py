@@ -41,8 +41,9 @@ def drained(net: Network, count: int) -> dict[str, Any]:
     total: Counter[str] = Counter()
     longest = 0
     for _ in range(600):
-        forward = net.measured()["forward"]
-        assert forward["refused"] == 0
+        measured = net.measured()
+        forward = measured["forward"]
+        assert measured["refused"] == 0
         total.update({name: forward[name] for name in COUNTERS})
         longest = max(longest, forward["queue_packets"]["max"])
         if total["left"] + total["dropped_full"] + total["dropped_early"] >= count:

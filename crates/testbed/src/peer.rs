@@ -22,9 +22,9 @@ use rand_xoshiro::rand_core::SeedableRng;
 use thiserror::Error;
 
 use crate::application::{Application, Task};
-use crate::clock::Clock;
 use crate::socket;
-use crate::wait::readable;
+use incastle_softswitch::clock::Clock;
+use incastle_softswitch::wait::readable;
 
 /// Bytes that may be written and not acknowledged.
 const SEND_BUFFER: usize = 12 << 20;

@@ -11,10 +11,10 @@ use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use clap::Parser;
-use incastle_testbed::clock::Clock;
+use incastle_softswitch::clock::Clock;
+use incastle_softswitch::wait::readable;
 use incastle_testbed::relay::{Counts, Path, PathConfig};
 use incastle_testbed::socket;
-use incastle_testbed::wait::readable;
 use incastle_units::Span;
 use serde::Serialize;
 

@@ -6,22 +6,20 @@
 )]
 
 use std::io::{self, Read};
-use std::num::NonZeroU64;
 use std::os::fd::AsFd;
 use std::process::ExitCode;
 
 use clap::{Parser, ValueEnum};
-use incastle_queueing::{DropTail, Marker, PortBuffer, Red, RedConfig, Threshold, ThresholdConfig};
-use incastle_testbed::bottleneck::{Bottleneck, Counts};
-use incastle_testbed::clock::Clock;
-use incastle_testbed::ip;
-use incastle_testbed::samples::{LatenessSummary, QueueSummary};
-use incastle_testbed::tun::Tun;
-use incastle_testbed::wait::readable;
-use incastle_units::{Amount, Rate, Span, Time};
-use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
-use rustix::thread::set_current_timer_slack;
+use incastle_queueing::{PortBuffer, QueueConfig, RedAction, RedConfig, ThresholdConfig};
+use incastle_softswitch::clock::Clock;
+use incastle_softswitch::graph::{Graph, GraphPort};
+use incastle_softswitch::namespace::Namespace;
+use incastle_softswitch::network::Network;
+use incastle_softswitch::port::PortConfig;
+use incastle_softswitch::report::{Measurement, PortReport};
+use incastle_softswitch::switch::{Switch, hurry};
+use incastle_softswitch::tun::Tun;
+use incastle_units::{Amount, Bytes, Rate, Span};
 use serde::Serialize;
 
 /// A bottleneck between two network namespaces, in real time.
@@ -120,174 +118,96 @@ fn rate(text: &str) -> Result<Rate, String> {
 }
 
 impl Options {
-    fn discipline(&self) -> Result<Marker, String> {
-        Ok(match self.queue {
-            Queue::DropTail => Marker::DropTail(DropTail),
-            Queue::Threshold => Marker::Threshold(Threshold::new(ThresholdConfig {
+    const fn queue(&self) -> QueueConfig {
+        match self.queue {
+            Queue::DropTail => QueueConfig::DropTail,
+            Queue::Threshold => QueueConfig::Threshold(ThresholdConfig {
                 marking_threshold: self.marking_threshold,
                 drop_not_ect: self.drop_not_ect,
-            })),
-            Queue::Red => {
-                let config = RedConfig {
-                    min_th: self.min_th,
-                    max_th: self.max_th,
-                    max_p: self.max_p,
-                    w_q: self.w_q,
-                    ..RedConfig::default()
-                };
-                config.check().map_err(|error| error.to_string())?;
-                Marker::Red(Box::new(Red::new(&config, self.rate)))
-            }
-        })
+            }),
+            Queue::Red => QueueConfig::Red(RedConfig {
+                min_th: self.min_th,
+                max_th: self.max_th,
+                max_p: self.max_p,
+                w_q: self.w_q,
+                gentle: false,
+                action: RedAction::Mark,
+                mean_packet_size: Bytes::new(1_500),
+            }),
+        }
     }
 
-    fn bottleneck(&self, discipline: Marker) -> Bottleneck {
-        let buffer = PortBuffer::Limited(self.buffer);
-        Bottleneck::new(discipline, buffer, self.rate, self.delay)
+    /// The port of one direction.
+    fn port(&self, from: usize, queue: QueueConfig) -> GraphPort {
+        GraphPort {
+            from,
+            to: 1 - from,
+            config: PortConfig {
+                rate: self.rate,
+                delay: self.delay,
+                buffer: PortBuffer::Limited(self.buffer),
+                queue,
+                bleach: self.bleach,
+                record: false,
+            },
+        }
     }
-}
-
-#[derive(Serialize)]
-struct DirectionReport {
-    #[serde(flatten)]
-    counts: Counts,
-    queue_packets: QueueSummary,
-    lateness: LatenessSummary,
-    /// Packets that the receiving namespace did not take.
-    refused: u64,
 }
 
 #[derive(Serialize)]
 struct Report {
     seconds: f64,
-    forward: DirectionReport,
-    backward: DirectionReport,
-}
-
-/// One direction: from a device, through a bottleneck, to a device.
-struct Direction<'a> {
-    from: &'a Tun,
-    to: &'a Tun,
-    bottleneck: Bottleneck,
-    bleach: bool,
+    forward: PortReport,
+    backward: PortReport,
+    /// Packets that a namespace did not take.
     refused: u64,
 }
 
-impl Direction<'_> {
-    fn receive(
-        &mut self,
-        clock: &Clock,
-        rng: &mut Xoshiro256PlusPlus,
-        room: &mut [u8],
-    ) -> io::Result<()> {
-        // A bounded number, so that departures have their turn.
-        for _ in 0..16 {
-            let Some(length) = self.from.read(room)? else {
-                break;
-            };
-            if self.bleach {
-                ip::bleach(&mut room[..length]);
-            }
-            self.bottleneck
-                .arrive(clock.now(), room[..length].into(), rng);
-        }
-        Ok(())
-    }
-
-    fn send_due(&mut self, clock: &Clock) {
-        while let Some(packet) = self.bottleneck.depart(clock.now()) {
-            self.refused += u64::from(!self.to.write(&packet));
-        }
-    }
-
-    fn report(&mut self, now: Time) -> DirectionReport {
-        let report = DirectionReport {
-            counts: *self.bottleneck.counts(),
-            queue_packets: self.bottleneck.queue(now).summary(),
-            lateness: self.bottleneck.lateness().summary(),
-            refused: std::mem::take(&mut self.refused),
-        };
-        self.bottleneck.restart(now);
-        report
-    }
-}
-
-struct Router<'a> {
-    clock: Clock,
-    directions: [Direction<'a>; 2],
-    since: Time,
-}
-
-impl Router<'_> {
-    fn report(&mut self) -> io::Result<()> {
-        let now = self.clock.now();
-        let [forward, backward] = &mut self.directions;
+/// Forwards packets; prints a report for each line of the standard input, and at its end.
+fn forward(switch: &mut Switch) -> io::Result<()> {
+    let input = io::stdin();
+    let mut measurement = Measurement::begin(switch, switch.clock().now());
+    loop {
+        switch.run(None, Some(input.as_fd()))?;
+        let mut line = [0; 256];
+        let count = input.lock().read(&mut line)?;
+        let now = switch.clock().now();
+        let mut found = measurement.report(switch, now, 1);
+        measurement = Measurement::begin(switch, now);
+        let backward = found.ports.pop().expect("two ports");
         let report = Report {
-            seconds: now.saturating_since(self.since).as_secs_lossy(),
-            forward: forward.report(now),
-            backward: backward.report(now),
+            seconds: found.seconds,
+            forward: found.ports.pop().expect("two ports"),
+            backward,
+            refused: found.refused,
         };
-        self.since = now;
         println!("{}", serde_json::to_string(&report)?);
-        Ok(())
-    }
-
-    fn run(&mut self, seed: u64) -> io::Result<()> {
-        let input = io::stdin();
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
-        let mut room = vec![0; 1 << 16];
-        loop {
-            let next = self
-                .directions
-                .iter()
-                .filter_map(|direction| direction.bottleneck.next_departure());
-            let deadline = next.min();
-            let [forward, backward] = &self.directions;
-            let sources = [forward.from.as_fd(), backward.from.as_fd(), input.as_fd()];
-            let ready = readable(&self.clock, &sources, deadline)?;
-            for direction in &mut self.directions {
-                direction.send_due(&self.clock);
-                direction.receive(&self.clock, &mut rng, &mut room)?;
-            }
-            if ready[2] {
-                let mut line = [0; 256];
-                let count = input.lock().read(&mut line)?;
-                self.report()?;
-                if count == 0 {
-                    return Ok(());
-                }
-            }
+        if count == 0 {
+            return Ok(());
         }
     }
 }
 
 fn run(options: &Options) -> Result<(), String> {
-    let [forward, backward] = [options.discipline()?, Marker::DropTail(DropTail)]
-        .map(|discipline| options.bottleneck(discipline));
+    let queue = options.queue();
+    queue.check().map_err(|error| error.to_string())?;
+    let ports = vec![
+        options.port(0, queue),
+        options.port(1, QueueConfig::DropTail),
+    ];
+    let names = vec!["left".to_owned(), "right".to_owned()];
+    let graph = Graph::new(names, 2, ports).expect("two hosts and a link");
     let attach = |device: &Device| {
-        Tun::attach(&device.namespace, &device.name).map_err(|error| error.to_string())
+        let Device { namespace, name } = device;
+        let opened = Namespace::named(namespace).and_then(|place| Tun::attach(&place, name));
+        opened.map_err(|error| format!("cannot attach to {name} in namespace {namespace}: {error}"))
     };
-    let (left, right) = (attach(&options.left)?, attach(&options.right)?);
-    // Timers fire to the nanosecond, as far as the machine can; 50 us late is usual otherwise.
-    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let devices = vec![attach(&options.left)?, attach(&options.right)?];
+    hurry();
     println!("ready");
-    let direction = |from, to, bottleneck| Direction {
-        from,
-        to,
-        bottleneck,
-        bleach: options.bleach,
-        refused: 0,
-    };
-    let clock = Clock::start();
-    let mut router = Router {
-        directions: [
-            direction(&left, &right, forward),
-            direction(&right, &left, backward),
-        ],
-        since: clock.now(),
-        clock,
-    };
-    router.run(options.seed).map_err(|error| error.to_string())
+    Switch::new(Clock::start(), Network::new(graph), devices, options.seed)
+        .and_then(|mut switch| forward(&mut switch))
+        .map_err(|error| error.to_string())
 }
 
 fn main() -> ExitCode {

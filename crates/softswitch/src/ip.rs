@@ -1,8 +1,45 @@
-//! The ECN field of an IP packet (RFC 3168, section 5), in IPv4 and IPv6.
+//! The ECN field of an IP packet (RFC 3168, section 5), in IPv4 and IPv6, and the addresses of IPv4.
 //!
 //! Leaves out: everything else in it. A packet of another version is no ECN-capable one.
 
+use std::net::Ipv4Addr;
+
 use incastle_units::Ecn;
+
+/// The source and destination addresses, and the ports that TCP and UDP have; of IPv4 without options.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct FlowKey {
+    /// The source's address.
+    pub source: [u8; 4],
+    /// The destination's.
+    pub destination: [u8; 4],
+    /// The source's port.
+    pub source_port: u16,
+    /// The destination's.
+    pub destination_port: u16,
+}
+
+/// The flow of a packet; all zeros of another version.
+pub fn flow(packet: &[u8]) -> FlowKey {
+    if packet.len() < 24 || packet[0] != 0x45 {
+        return FlowKey::default();
+    }
+    let four = |at: usize| [packet[at], packet[at + 1], packet[at + 2], packet[at + 3]];
+    FlowKey {
+        source: four(12),
+        destination: four(16),
+        source_port: u16::from_be_bytes([packet[20], packet[21]]),
+        destination_port: u16::from_be_bytes([packet[22], packet[23]]),
+    }
+}
+
+/// The destination of an IPv4 packet.
+pub fn destination(packet: &[u8]) -> Option<Ipv4Addr> {
+    let header = packet.get(..20).filter(|header| header[0] >> 4 == 4)?;
+    Some(Ipv4Addr::new(
+        header[16], header[17], header[18], header[19],
+    ))
+}
 
 /// The ECN bits that say "congestion experienced".
 const CE: u8 = 0b11;

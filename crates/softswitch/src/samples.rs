@@ -52,6 +52,11 @@ impl QueueLength {
         self.spans.clear();
     }
 
+    /// How long the queue had each length, by its index.
+    pub fn spans(&self) -> &[Span] {
+        &self.spans
+    }
+
     /// Mean and quantiles; zero where nothing was watched.
     pub fn summary(&self) -> QueueSummary {
         let total: f64 = self.spans.iter().map(|span| span.as_secs_lossy()).sum();
@@ -87,14 +92,29 @@ impl QueueLength {
     }
 }
 
+/// Classes of lateness in each doubling: quantiles are exact to an eighth.
+const PER_OCTAVE: u64 = 8;
+const CLASSES: usize = 64 * PER_OCTAVE as usize;
+
 /// How late departures were: the machine's error.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Lateness {
-    /// Departures by powers of two of microseconds: index 0 is below 1 us, 1 below 2, 2 below 4.
-    classes: [u64; 32],
+    /// Departures by classes of nanoseconds.
+    classes: Box<[u64; CLASSES]>,
     count: u64,
     total: u128,
     max: Span,
+}
+
+impl Default for Lateness {
+    fn default() -> Self {
+        Self {
+            classes: Box::new([0; CLASSES]),
+            count: 0,
+            total: 0,
+            max: Span::ZERO,
+        }
+    }
 }
 
 /// Lateness in microseconds.
@@ -102,10 +122,10 @@ pub struct Lateness {
 pub struct LatenessSummary {
     /// The mean.
     pub mean_us: f64,
-    /// Half were less late than this power of two.
-    pub p50_below_us: u64,
-    /// 99 % were less late than this power of two.
-    pub p99_below_us: u64,
+    /// Half were less late, to an eighth.
+    pub p50_us: f64,
+    /// 99 % were less late, to an eighth.
+    pub p99_us: f64,
     /// The latest.
     pub max_us: f64,
 }
@@ -113,34 +133,61 @@ pub struct LatenessSummary {
 impl Lateness {
     /// One departure.
     pub fn add(&mut self, late: Span) {
-        let us = late.as_ps() / 1_000_000;
-        let class = (u64::BITS - us.leading_zeros()) as usize;
-        self.classes[class.min(self.classes.len() - 1)] += 1;
+        self.classes[class_of(late.as_ps() / 1_000)] += 1;
         self.count += 1;
         self.total += u128::from(late.as_ps());
         self.max = self.max.max(late);
+    }
+
+    /// Adds the departures of another port.
+    pub fn merge(&mut self, other: &Self) {
+        for (own, more) in self.classes.iter_mut().zip(other.classes.iter()) {
+            *own += more;
+        }
+        self.count += other.count;
+        self.total += other.total;
+        self.max = self.max.max(other.max);
     }
 
     /// Mean, quantiles and the worst; zero where nothing left.
     pub fn summary(&self) -> LatenessSummary {
         LatenessSummary {
             mean_us: self.total as f64 / 1e6 / self.count.max(1) as f64,
-            p50_below_us: self.quantile(self.count.div_ceil(2)),
-            p99_below_us: self.quantile((self.count * 99).div_ceil(100)),
+            p50_us: self.quantile_us(self.count.div_ceil(2)),
+            p99_us: self.quantile_us((self.count * 99).div_ceil(100)),
             max_us: self.max.as_ps() as f64 / 1e6,
         }
     }
 
-    fn quantile(&self, wanted: u64) -> u64 {
+    /// The upper limit of the class that holds this departure in order, at most the latest.
+    fn quantile_us(&self, wanted: u64) -> f64 {
         let mut seen = 0;
         for (class, count) in self.classes.iter().enumerate() {
             seen += count;
-            if seen >= wanted {
-                return 1 << class;
+            if seen >= wanted && seen > 0 {
+                return (limit_of(class) as f64).min(self.max.as_ps() as f64 / 1e3) / 1e3;
             }
         }
-        0
+        0.0
     }
+}
+
+/// The class of a number of nanoseconds: exact below eight, then eight to each doubling.
+fn class_of(ns: u64) -> usize {
+    let Some(shift) = ns.checked_ilog2().and_then(|log| log.checked_sub(3)) else {
+        return ns as usize;
+    };
+    (u64::from(shift) * PER_OCTAVE + (ns >> shift)) as usize
+}
+
+/// The number of nanoseconds at which a class ends.
+const fn limit_of(class: usize) -> u64 {
+    let class = class as u64;
+    if class < 2 * PER_OCTAVE {
+        return class + 1;
+    }
+    let shift = class / PER_OCTAVE - 1;
+    (class % PER_OCTAVE + PER_OCTAVE + 1) << shift
 }
 
 #[cfg(test)]
@@ -172,15 +219,32 @@ mod tests {
     }
 
     #[test]
-    fn lateness_has_classes_of_powers_of_two() {
+    fn quantiles_of_lateness_are_exact_to_an_eighth() {
         let mut lateness = Lateness::default();
-        for us in [0, 0, 1, 3, 100] {
+        for us in 1..=1_000 {
             lateness.add(Span::from_us(us));
         }
         let summary = lateness.summary();
-        // The third of five is 1 us: below 2. The last is 100: below 128.
-        assert_eq!((summary.p50_below_us, summary.p99_below_us), (2, 128));
-        assert!((summary.mean_us - 20.8).abs() < 1e-9);
-        assert!((summary.max_us - 100.0).abs() < 1e-9);
+        assert!((500.0..=562.5).contains(&summary.p50_us), "{summary:?}");
+        assert!((990.0..=1_000.0).contains(&summary.p99_us), "{summary:?}");
+        assert!((summary.mean_us - 500.5).abs() < 1e-9);
+        assert!((summary.max_us - 1_000.0).abs() < 1e-9);
+        let mut both = Lateness::default();
+        both.merge(&lateness);
+        both.add(Span::from_ms(2));
+        assert!((both.summary().max_us - 2_000.0).abs() < 1e-9);
+        assert!((both.summary().p50_us - summary.p50_us).abs() < 1e-9);
+    }
+
+    #[test]
+    fn classes_follow_each_other() {
+        for ns in (0..4_096).chain([1 << 40, u64::MAX >> 1]) {
+            let class = class_of(ns);
+            assert!(ns < limit_of(class), "{ns} in class {class}");
+            assert!(
+                class == 0 || limit_of(class - 1) <= ns,
+                "{ns} in class {class}"
+            );
+        }
     }
 }

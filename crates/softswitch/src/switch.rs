@@ -1,0 +1,200 @@
+//! The network in real time: packets are read from the hosts' devices, and written to them when they are due.
+//!
+//! A timer of the kernel fires tens of microseconds late. Shortly before the next packet is due the loop therefore
+//! no longer sleeps: it looks for arrivals, without waiting, until the instant has come.
+
+use std::io;
+use std::num::NonZeroU64;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::process::{Command, Stdio};
+
+use incastle_units::{Span, Time};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::SeedableRng;
+use rustix::event::{Timespec, epoll};
+use rustix::thread::{gettid, set_current_timer_slack};
+
+use crate::address;
+use crate::clock::Clock;
+use crate::network::Network;
+use crate::tun::Tun;
+use crate::wait::readable;
+
+/// The loop does not sleep when a packet is due within this time: a sleeping thread may wake that late.
+const AWAKE: Span = Span::from_us(80);
+/// A loop that does not sleep looks at its control this often.
+const CONTROL: Span = Span::from_ms(5);
+/// Packets read from a device before departures have their turn.
+const BATCH: usize = 16;
+/// Events taken from the kernel at once.
+const EVENTS: usize = 64;
+/// A real-time priority, so that no other process delays the switch.
+const PRIORITY: &str = "40";
+
+/// Why a run of the loop ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The instant came.
+    TimeUp,
+    /// The control can be read.
+    Control,
+}
+
+/// The network, its devices and its clock.
+pub struct Switch {
+    clock: Clock,
+    network: Network,
+    devices: Vec<Tun>,
+    arrivals: OwnedFd,
+    rng: Xoshiro256PlusPlus,
+    room: Vec<u8>,
+    /// By host: packets that its namespace did not take.
+    refused: Vec<u64>,
+    /// Packets for no host of the network.
+    strangers: u64,
+}
+
+impl Switch {
+    /// A switch between these devices, one for each host.
+    pub fn new(clock: Clock, network: Network, devices: Vec<Tun>, seed: u64) -> io::Result<Self> {
+        assert_eq!(devices.len(), network.graph().hosts(), "a device per host");
+        let arrivals = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        for (host, device) in devices.iter().enumerate() {
+            let number = epoll::EventData::new_u64(host as u64);
+            epoll::add(&arrivals, device, number, epoll::EventFlags::IN)?;
+        }
+        Ok(Self {
+            clock,
+            refused: vec![0; devices.len()],
+            network,
+            devices,
+            arrivals,
+            rng: Xoshiro256PlusPlus::seed_from_u64(seed),
+            room: vec![0; 1 << 16],
+            strangers: 0,
+        })
+    }
+
+    /// Forwards packets until `until`, or until `control` can be read.
+    pub fn run(
+        &mut self,
+        until: Option<Time>,
+        control: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Ended> {
+        let mut next_look = Time::ZERO;
+        loop {
+            self.deliver_due();
+            let now = self.clock.now();
+            if until.is_some_and(|until| now >= until) {
+                return Ok(Ended::TimeUp);
+            }
+            let next = [self.network.next_event(), until]
+                .into_iter()
+                .flatten()
+                .min();
+            let wakes = next.map(|next| Time::from_ps(next.as_ps().saturating_sub(AWAKE.as_ps())));
+            let sleeps = wakes.is_none_or(|wakes| wakes > now);
+            if sleeps || now >= next_look {
+                next_look = now + CONTROL;
+                if self.sleep(if sleeps { wakes } else { Some(now) }, control)? {
+                    return Ok(Ended::Control);
+                }
+            }
+            self.receive()?;
+        }
+    }
+
+    /// Waits for arrivals, for the control or for the instant; tells whether it was the control.
+    fn sleep(&self, until: Option<Time>, control: Option<BorrowedFd<'_>>) -> io::Result<bool> {
+        let mut sources = vec![self.arrivals.as_fd()];
+        sources.extend(control);
+        let ready = readable(&self.clock, &sources, until)?;
+        Ok(ready.get(1).copied().unwrap_or(false))
+    }
+
+    /// Reads what has arrived, without waiting.
+    fn receive(&mut self) -> io::Result<()> {
+        let mut events = [epoll::Event {
+            flags: epoll::EventFlags::empty(),
+            data: epoll::EventData::new_u64(0),
+        }; EVENTS];
+        let at_once = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let found = match epoll::wait(&self.arrivals, &mut events, Some(&at_once)) {
+            Ok(found) => found,
+            Err(rustix::io::Errno::INTR) => 0,
+            Err(error) => return Err(error.into()),
+        };
+        for event in &events[..found] {
+            let host = event.data.u64() as usize;
+            for _ in 0..BATCH {
+                self.deliver_due();
+                let Some(length) = self.devices[host].read(&mut self.room)? else {
+                    break;
+                };
+                self.arrive(host, length);
+            }
+        }
+        Ok(())
+    }
+
+    fn arrive(&mut self, host: usize, length: usize) {
+        let packet = self.room[..length].to_vec();
+        let Some(to) = address::destination(&packet, host, self.devices.len()) else {
+            self.strangers += 1;
+            return;
+        };
+        // What is due by now comes first, so that each port sees its arrivals in the order of time.
+        let now = self.clock.now();
+        self.deliver_until(now);
+        self.network.arrive(now, host, to, packet, &mut self.rng);
+    }
+
+    fn deliver_due(&mut self) {
+        self.deliver_until(self.clock.now());
+    }
+
+    fn deliver_until(&mut self, now: Time) {
+        while let Some(one) = self.network.deliver(now, &mut self.rng) {
+            let taken = self.devices[one.host].write(&one.packet);
+            self.refused[one.host] += u64::from(!taken);
+        }
+    }
+
+    /// The network, for its measurements; it has handled everything up to the end of the last run.
+    pub const fn network(&mut self) -> &mut Network {
+        &mut self.network
+    }
+
+    /// By host: packets that its namespace did not take.
+    pub fn refused(&self) -> &[u64] {
+        &self.refused
+    }
+
+    /// Packets for no host of the network.
+    pub const fn strangers(&self) -> u64 {
+        self.strangers
+    }
+
+    /// The clock.
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+}
+
+/// Lets this thread run before others, and its timers fire to the nanosecond, as far as the machine permits. Tells
+/// whether it has the priority.
+pub fn hurry() -> bool {
+    // Without it, 50 us late is usual.
+    let _ = set_current_timer_slack(NonZeroU64::new(1));
+    let thread = gettid().as_raw_nonzero().to_string();
+    let mut command = Command::new("chrt");
+    command.args(["--fifo", "--pid", PRIORITY, &thread]);
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
+}
