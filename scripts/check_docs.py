@@ -34,6 +34,7 @@ DOCUMENTS = [
     "docs/artifact.md",
     "docs/figures.md",
     "docs/explain.md",
+    "docs/trace.md",
     "docs/captures.md",
     "docs/rdma.md",
     "docs/coming-from-ns-3.md",

@@ -183,6 +183,18 @@ def test_an_artifact_of_another_version_is_refused_with_one_message(
     assert output.err.count("error") == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("{", "is no JSON"), ('{"version": "1"}', "lacks one of version, kind, command")],
+)
+def test_a_declaration_that_is_none_is_refused(artifact: Path, text: str, message: str) -> None:
+    (artifact / "artifact.json").write_text(text)
+    (artifact / SUMS).unlink()
+    write_sums(artifact)
+    with pytest.raises(ArtifactError, match=message):
+        verify.check_files(artifact)
+
+
 def test_a_verdict_that_does_not_come_out_again_is_reported(
     artifact: Path, cli: Callable[..., Output]
 ) -> None:

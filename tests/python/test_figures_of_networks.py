@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 
 import incastle as ic
+from conftest import SMALL
 from incastle.plotting import fairness, heat, kinds, timeline
 from incastle.plotting.series import Series
 
@@ -62,6 +63,9 @@ def test_fairness_needs_two_flows() -> None:
     result = made(flows=flows((0.0, None)), throughput=throughput([(0.0, 0, 100)]))
     with pytest.raises(ic.PlotError, match="no interval has two flows"):
         kinds.draw(result, "fairness")
+    plain = ic.run(ic.Scenario.from_text(SMALL))
+    with pytest.raises(ic.TableMissing, match="under \\[measure\\], write throughput"):
+        kinds.draw(plain, "fairness")
 
 
 def test_fairness_of_several_seeds_is_a_curve_with_a_band() -> None:

@@ -118,13 +118,29 @@ def read_header(place: Path) -> dict[str, Any]:
             f"{place} has no {REPORT_HEADER}, because an earlier Incastle wrote it: "
             "`incastle reproduce` makes it again"
         )
-    header: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    header = read_declaration(path, ("papers", "figure", "length", "command"))
     if header["version"] != _engine.__version__:
         raise ArtifactError(
             f"{place} was computed by Incastle {header['version']}, and this is "
             f"{_engine.__version__}: use that version, or reproduce it again"
         )
     return header
+
+
+def read_declaration(path: Path, keys: Sequence[str]) -> dict[str, Any]:
+    """Read a JSON file with a version and these keys.
+
+    Raises:
+        ArtifactError: it is none.
+
+    """
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ArtifactError(f"{path} is no JSON: {error}") from None
+    if not isinstance(found, dict) or not {"version", *keys} <= found.keys():
+        raise ArtifactError(f"{path} lacks one of version, {', '.join(keys)}")
+    return found
 
 
 def declared(folder: Path) -> list[str]:

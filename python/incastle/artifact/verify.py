@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +14,7 @@ from incastle.artifact.layout import (
     ArtifactError,
     check_sums,
 )
-from incastle.artifact.pack import declared, read_header
+from incastle.artifact.pack import declared, read_declaration, read_header
 from incastle.difference.reports import ReportDiff
 from incastle.reproduction import main
 from incastle.reproduction.papers import Length, discover
@@ -52,7 +51,7 @@ def check_files(crate: Path) -> dict[str, Any]:
 
     """
     count = check_sums(crate)
-    declaration: dict[str, Any] = json.loads((crate / DECLARATION).read_text(encoding="utf-8"))
+    declaration = read_declaration(crate / DECLARATION, ("kind", "command"))
     if declaration["version"] != _engine.__version__:
         raise ArtifactError(
             f"{crate} was packed by Incastle {declaration['version']}, and this is "
@@ -88,6 +87,8 @@ def _check_papers(place: Path, names: list[str]) -> None:
     """Refuse papers that are declared otherwise here: other claims or scenarios, one version."""
     shipped = discover()
     for name in names:
+        if name not in shipped:
+            raise ArtifactError(f"this build of Incastle has no paper {name}")
         folder = shipped[name].folder
         here, there = declared(folder), declared(place / name)
         same = set(here) & set(there)

@@ -75,10 +75,9 @@ def index(run: Result) -> pl.DataFrame:
     """Return Jain's index of a run by interval: bin, jain."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
+    table = run.table(TABLE)
     width = bins.width_s(TABLE, run.scenario)
-    delivered = run.table(TABLE).select(
-        "flow", "bytes", bin=(pl.col("time_s") / width).round().cast(pl.Int64)
-    )
+    delivered = table.select("flow", "bytes", bin=(pl.col("time_s") / width).round().cast(pl.Int64))
     end = pl.col("completed_s").fill_null(float(run.totals["simulated_s"]))
     first = (pl.col("started_s") / width - ROUNDING).ceil().cast(pl.Int64)
     last = (end / width + ROUNDING).floor().cast(pl.Int64)
