@@ -9,6 +9,8 @@ import polars as pl
 
 from incastle.plotting.style import FORMATS
 from incastle.reproduction.figures import Drawing, render
+from incastle.reproduction.papers import Length
+from incastle.units import si
 from incastle.variation import sobol, verdict_map
 from incastle.variation.prepared import progress
 from incastle.variation.robustness import TAKEN, explore, parameters_of
@@ -85,7 +87,7 @@ def study(found: Robustness) -> Study:
 def _tried(found: Robustness) -> str:
     counts = _counts(found)
     listed = ", ".join(f"{name} ({count})" for name, count in counts.items() if count)
-    early = f" It ended early, as {found.stopped}." if found.stopped else ""
+    early = f" It ended early, as {found.stopped}.{_pace(found)}" if found.stopped else ""
     if not listed:
         return f"No variant was tried.{early}"
     tried, parameters = len(found.tried) - 1, sum(map(bool, counts.values()))
@@ -93,6 +95,15 @@ def _tried(found: Robustness) -> str:
         f"Variants of {parameters} of {len(counts)} parameters were tried, one at a time, each "
         f"with one seed, {tried} in all: {listed}.{early}"
     )
+
+
+def _pace(found: Robustness) -> str:
+    """Tell how long a variant takes, so that the next budget can be chosen."""
+    seconds = found.trials.budget.seconds_for(found.trials.whole)
+    if seconds is None or found.stopped is not Stop.BUDGET:
+        return ""
+    shorter = "" if found.trials.length is Length.QUICK else "; --length quick is shorter"
+    return f" A variant takes about {si(seconds, 's', 2)} here{shorter}."
 
 
 def _left_out(found: Robustness) -> list[str]:
@@ -108,6 +119,8 @@ def _left_out(found: Robustness) -> list[str]:
 
 def _whole(found: Robustness) -> str:
     claims = list(found.trials.claims)
+    if list(found.tried) == [TAKEN]:
+        return ""
     steady = [name for name in claims if found.same(name) == len(found.tried)]
     turning = sorted(set(claims) - set(steady), key=lambda one: (found.same(one), one))[:_NAMED]
     words = f"{len(steady)} of {len(claims)} claims have one verdict under all of them."

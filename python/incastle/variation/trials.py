@@ -60,10 +60,14 @@ class Budget:
 
     def allows(self, work: float) -> bool:
         """Whether runs of so many packet-hops are expected to end in time; the first always may."""
-        if self.seconds is None or not self.spent or not work:
+        expected = self.seconds_for(work)
+        if self.seconds is None or expected is None:
             return True
-        left = self.began + self.seconds - time.monotonic()
-        return work * self.spent / self.work <= left
+        return expected <= self.began + self.seconds - time.monotonic()
+
+    def seconds_for(self, work: float) -> float | None:
+        """Return how long runs of so many packet-hops are expected to take; none before any."""
+        return work * self.spent / self.work if self.spent and work else None
 
 
 @dataclass(frozen=True)
