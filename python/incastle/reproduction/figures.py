@@ -82,8 +82,8 @@ HIGH, UNFINISHED = "_high", "_unfinished"
 SVG, PNG = "svg", "png"
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
 """Of letters in SVG: that of the other formats, and one as wide that other systems have."""
-COLOURS = 64
-"""Of a PNG in a page: more than a figure has, but for the edges of letters."""
+DPI, COLOURS = 144, 64
+"""Of a PNG in a page: somewhat wider than its column, and enough for the edges of letters."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +128,12 @@ def _picture(figure: Figure) -> dict[str, bytes]:
     import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
     from PIL import Image  # noqa: PLC0415
 
-    with mpl.rc_context({"svg.fonttype": "none"}):
-        text = encode(figure, SVG).decode()
+    with mpl.rc_context({"svg.fonttype": "none", "savefig.dpi": DPI}):
+        text, raster = encode(figure, SVG).decode(), encode(figure, PNG)
     text = re.sub(r"\s*\n\s*", " ", text).replace("> <", "><")
     text = re.sub(r"(\.\d)\d+", r"\1", text).replace("'DejaVu Sans'", FONTS)
     png = io.BytesIO()
-    whole = Image.open(io.BytesIO(encode(figure, PNG))).convert("RGB")
+    whole = Image.open(io.BytesIO(raster)).convert("RGB")
     whole.quantize(COLOURS, dither=Image.Dither.NONE).save(png, PNG, optimize=True)
     vector, pixels = text.encode(), png.getvalue()
     return {SVG: vector} if len(vector) <= len(pixels) else {PNG: pixels}
