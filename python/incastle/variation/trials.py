@@ -18,6 +18,7 @@ from incastle import runner
 from incastle.errors import IncastleError, RunError, ScenarioError
 from incastle.reproduction import claims
 from incastle.reproduction.changes import changed, open_points, other_cases
+from incastle.reproduction.main import CHUNK
 from incastle.reproduction.papers import Observations
 from incastle.reproduction.run_cache import observe
 from incastle.scenario import load
@@ -32,9 +33,6 @@ if TYPE_CHECKING:
     from incastle.reproduction.run_cache import RunCache
     from incastle.results import Result
     from incastle.scenario import Scenario
-
-CHUNK = 96
-"""Runs that are handed to the engine at once; bounds the results that lie in memory."""
 
 
 class Stop(StrEnum):
@@ -168,17 +166,17 @@ class Trials:
     @cached_property
     def whole(self) -> float:
         """The expected packet-hops of one trial with one seed, if no run of it is there."""
-        return sum(
-            {
-                one.resolved: one.experiment.cost
-                for of in self._planned((), (1,)).values()
-                for one in of
-            }.values()
-        )
+        runs = [run for of in self._planned((), (1,)).values() for run in of]
+        return sum({run.resolved: run.experiment.cost for run in runs}.values())
 
     def touches(self, settings: Sequence[Setting]) -> bool:
         """Whether these settings change any run of the claims."""
-        return self._planned(settings, (1,)) != self._planned((), (1,))
+        with_them, without = (self._planned(one, (1,)) for one in (settings, ()))
+        return any(
+            one.resolved != other.resolved
+            for name in without
+            for one, other in zip(with_them[name], without[name], strict=True)
+        )
 
     def _judge(self, name: str, observations: Observations) -> Judged:
         claim, base = self.claims[name], self.paper.bases.get(name)
