@@ -8,7 +8,6 @@ therefore needs neither runs nor papers and can happen in another process. The s
 from __future__ import annotations
 
 import io
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +30,7 @@ from incastle.plotting.style import (
     canvas,
     encode,
 )
+from incastle.reproduction.svg import squeezed
 from incastle.storage.compressed import CSV, write_csv
 
 if TYPE_CHECKING:
@@ -80,8 +80,6 @@ HIGH, UNFINISHED = "_high", "_unfinished"
 
 
 SVG, PNG = "svg", "png"
-FONTS = "'DejaVu Sans', Verdana, sans-serif"
-"""Of letters in SVG: that of the other formats, and one as wide that other systems have."""
 DPI, COLOURS = 144, 64
 """Of a PNG in a page: somewhat wider than its column, and enough for the edges of letters."""
 
@@ -122,20 +120,17 @@ def render(drawing: Drawing) -> None:
 def _picture(figure: Figure) -> dict[str, bytes]:
     """Give a figure for a page: as SVG, or as PNG where that is smaller, of many points.
 
-    A report has nearly a hundred figures, which would be most of its size. The SVG has letters as
-    text, not as outlines, and numbers to a tenth of a pixel, not to six decimals.
+    A report has nearly a hundred figures, which would be most of its size.
     """
     import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
     from PIL import Image  # noqa: PLC0415
 
     with mpl.rc_context({"svg.fonttype": "none", "savefig.dpi": DPI}):
         text, raster = encode(figure, SVG).decode(), encode(figure, PNG)
-    text = re.sub(r"\s*\n\s*", " ", text).replace("> <", "><")
-    text = re.sub(r"(\.\d)\d+", r"\1", text).replace("'DejaVu Sans'", FONTS)
     png = io.BytesIO()
     whole = Image.open(io.BytesIO(raster)).convert("RGB")
     whole.quantize(COLOURS, dither=Image.Dither.NONE).save(png, PNG, optimize=True)
-    vector, pixels = text.encode(), png.getvalue()
+    vector, pixels = squeezed(text).encode(), png.getvalue()
     return {SVG: vector} if len(vector) <= len(pixels) else {PNG: pixels}
 
 
