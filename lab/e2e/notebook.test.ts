@@ -23,7 +23,9 @@ describeLab(
   (lab) => {
     it("runs the scenario, with the digest of ic.run", async () => {
       const file = join(tmpdir(), `incastle-notebook-${process.pid}.html`);
-      writeFileSync(file, python("import sys; print(ic.lab(sys.argv[1])._repr_html_())"));
+      // Without its encoding a browser would guess it from the text.
+      const output = python("import sys; print(ic.lab(sys.argv[1])._repr_html_())");
+      writeFileSync(file, `<!doctype html><meta charset="utf-8" />${output}`);
       const { page, said } = await lab.open(`file://${file}`);
       const digest = page.frameLocator("iframe").locator(".status .digest").first();
       await digest.waitFor({ timeout: 60_000 });

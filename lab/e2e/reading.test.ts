@@ -43,6 +43,11 @@ describeLab("the page, read", (lab) => {
     await instants.last().press("Enter");
     expect(await isAbove(picture, panel)).toBe(true);
     expect(await inView(page, instants.last())).toBe(true);
+    // The keyboard reaches nothing that the answer hides.
+    const below = page.locator("summary", { hasText: "Choose flows" });
+    expect(await isAbove(below, panel)).toBe(false);
+    await below.focus();
+    expect(await isAbove(below, panel)).toBe(true);
     await answer.getByRole("button", { name: "Close the explanation" }).click();
     expect(await answer.count()).toBe(0);
     await page.context().close();
