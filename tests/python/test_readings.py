@@ -278,3 +278,7 @@ def test_a_share_counts_a_case_without_a_value_as_outside(made: Paper) -> None:
     of = trials(made, lambda _scenario, claim: float("nan") if claim else 1.0).judge()
     assert share(of["c0-0"]) == 1
     assert share(of["c0-1"]) == 0
+
+
+def test_a_gain_that_rounds_to_zero_has_no_minus() -> None:
+    assert [readings_study._gain(one) for one in (-0.04, 0.0, -0.06)] == ["+0.0", "+0.0", "-0.1"]

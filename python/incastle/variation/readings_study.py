@@ -89,8 +89,8 @@ def _held_out(found: Findings) -> str:
             f"changes; there {'is' if len(gains) == 1 else 'are'} {len(gains)}. Nothing is shown."
         )
     measured = (
-        f"{sum(gains):+.1f} claims against the default in {len(gains)} groups (95 % interval "
-        f"{around[0]:+.1f} to {around[1]:+.1f})"
+        f"{_gain(sum(gains))} claims against the default in {len(gains)} groups (95 % interval "
+        f"{_gain(around[0])} to {_gain(around[1])})"
     )
     if found.is_better:
         return f"On experiments that they were not chosen by, readings gain {measured}: better."
@@ -98,6 +98,11 @@ def _held_out(found: Findings) -> str:
         f"On experiments that they were not chosen by, readings have {measured}: no reading is "
         "shown to be better than the default."
     )
+
+
+def _gain(claims: float) -> str:
+    """Write a gain with its sign; what rounds to zero has a plus."""
+    return f"{round(claims, 1) + 0.0:+.1f}"
 
 
 def _lists(found: Findings) -> list[str]:
@@ -123,7 +128,7 @@ def _points(found: Findings) -> Table:
     rows = []
     for one in found.parameters:
         gains = [
-            f"{value.name} {found.score((value,)) - default:+.1f}"
+            f"{value.name} {_gain(found.score((value,)) - default)}"
             for value in one.others
             if (value,) in found.tried
         ]
@@ -141,7 +146,7 @@ def _splits(found: Findings) -> Table:
             named(split.chosen),
             f"{split.default:.1f}",
             f"{split.score:.1f}",
-            f"{split.gain:+.1f}" if split.counts else "no reading changes it",
+            _gain(split.gain) if split.counts else "no reading changes it",
         )
         for split in found.splits
     ]
