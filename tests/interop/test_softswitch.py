@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from namespaces import are_released, held_namespaces
 from network import priority
 from programs import our_programs
 
@@ -98,30 +99,24 @@ def test_kernel_tcp_crosses_the_switch(tmp_path: Path) -> None:
         assert ports["s->b"]["arrived"] == ports["b->s"]["arrived"] == 0
         for port in ports.values():
             dropped = port["dropped_full"] + port["dropped_early"]
-            assert port["arrived"] == port["left"] + dropped
+            # The last packets of a connection may still be on their way.
+            assert 0 <= port["arrived"] - port["left"] - dropped <= 3
             assert sum(port["queue_seconds"]) == pytest.approx(first["seconds"])
         # At most 20 are stored, one of which is sent.
         assert ports["s->c"]["queue_packets"]["max"] <= 19
         assert 0 < ports["s->c"]["utilisation"] <= 1
         assert (first["refused"], first["strangers"]) == (0, 0)
-        assert last["ports"][-1]["arrived"] == 0
+        assert last["ports"][-1]["arrived"] <= 3 < first["ports"][-1]["arrived"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_nothing_is_left(tmp_path: Path, how: signal.Signals) -> None:
     with running(tmp_path, plan()) as (process, hosts):
-        places = [Path(host["namespace"]) for host in hosts.values()]
-        inodes = {place.stat().st_ino for place in places}
-        assert len(inodes) == 3
+        own = held_namespaces(process.pid)
+        assert {f"net:[{Path(host['namespace']).stat().st_ino}]" for host in hosts.values()} <= own
         process.send_signal(how)
         process.wait(timeout=60)
-        listed = subprocess.run(
-            ["lsns", "--type", "net", "--noheadings", "--output", "NS"],  # noqa: S607
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert inodes.isdisjoint(map(int, listed.stdout.split()))
+        assert are_released(own)
 
 
 @pytest.mark.parametrize(

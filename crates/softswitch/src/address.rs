@@ -7,6 +7,11 @@ use crate::ip;
 /// The first two bytes of every address.
 const NETWORK: [u8; 2] = [10, 77];
 
+/// All addresses, as routes name them.
+pub fn network() -> String {
+    format!("{}.{}.0.0/16", NETWORK[0], NETWORK[1])
+}
+
 /// The address of a host by its number.
 pub fn of(host: usize) -> Ipv4Addr {
     let [high, low] = u16::try_from(host + 1).expect("few hosts").to_be_bytes();

@@ -4,6 +4,8 @@
 
 use std::collections::VecDeque;
 
+use incastle_units::{Bytes, Span};
+
 use crate::port::PortConfig;
 
 /// The most hosts of a network.
@@ -117,6 +119,18 @@ impl Graph {
     /// The port of a node on the path to a host.
     pub fn next_port(&self, node: usize, host: usize) -> Option<usize> {
         self.next[node][host]
+    }
+
+    /// The time that a packet of this size takes from one host to another where nothing waits.
+    pub fn idle_time(&self, from: usize, to: usize, size: Bytes) -> Span {
+        let (mut node, mut sum) = (from, Span::ZERO);
+        while node != to {
+            let port = self.next[node][to].expect("there is a path between hosts");
+            let config = &self.ports[port].config;
+            sum += config.delay + config.rate.span_of(size);
+            node = self.ports[port].to;
+        }
+        sum
     }
 
     /// The node at the end of a port's link.

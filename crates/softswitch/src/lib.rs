@@ -1,11 +1,14 @@
 //! A network in real time, in user space: hosts are network namespaces, ports have the disciplines of `queueing`.
 //!
 //! Pure parts, to which time comes as an argument: `port`, `graph`, `network`, `plan`. Real ones: `namespace`, `tun`,
-//! `switch`. Leaves out: the programs that run on the hosts.
+//! `switch`, and `endpoint`: workloads over the kernel's TCP.
 
 pub mod address;
 pub mod clock;
+pub mod endpoint;
+mod experiment;
 pub mod graph;
+mod hosts;
 pub mod ip;
 mod machine;
 pub mod namespace;

@@ -5,29 +5,25 @@
     reason = "a program that reports"
 )]
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fs;
 use std::io::{self, Read};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
-use std::{fs, process::Command};
 
 use clap::Parser;
 use serde_json::json;
 
-use crate::address;
 use crate::clock::Clock;
-use crate::namespace::{Namespace, explained};
+use crate::experiment;
+use crate::hosts::Hosts;
 use crate::network::Network;
 use crate::plan::NetworkPlan;
 use crate::report::Measurement;
-use crate::switch::{Switch, hurry};
-use crate::tun::Tun;
+use crate::switch::{SWITCH_PRIORITY, Switch, hurry};
 
 /// The exit status of bad input, and of a machine that does not permit it.
 const BAD_INPUT: u8 = 2;
-/// The name of each host's device.
-const DEVICE: &str = "tun0";
 
 /// A network in real time: hosts are network namespaces, links have rates and delays, ports the queues of scenarios.
 ///
@@ -55,6 +51,10 @@ struct Options {
     /// The network, as JSON
     #[arg(value_name = "FILE")]
     plan: PathBuf,
+    /// The file has workloads, too: run them over the kernel's TCP, print what was measured, and end. The standard input
+    /// must stay open
+    #[arg(long)]
+    experiment: bool,
 }
 
 /// Runs the program with what was typed, its own name first. Gives the exit status.
@@ -66,7 +66,12 @@ pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
             return if error.use_stderr() { BAD_INPUT } else { 0 };
         }
     };
-    match serve(&options.plan) {
+    let done = if options.experiment {
+        experiment::run(&options.plan).map(|outcome| println!("{outcome}"))
+    } else {
+        serve(&options.plan)
+    };
+    match done {
         Ok(()) => 0,
         Err(error) => {
             eprintln!("softswitch: {error}");
@@ -85,7 +90,7 @@ fn serve(file: &Path) -> Result<(), String> {
     let places = hosts.places(&plan);
     let forward = || -> io::Result<()> {
         let mut switch = Switch::new(Clock::start(), network, hosts.devices, plan.seed)?;
-        let real_time = hurry();
+        let real_time = hurry(SWITCH_PRIORITY);
         println!("{}", json!({"hosts": places, "real_time": real_time}));
         report_on_request(&mut switch, plan.dilation)
     };
@@ -107,55 +112,5 @@ fn report_on_request(switch: &mut Switch, dilation: u64) -> io::Result<()> {
         if count == 0 {
             return Ok(());
         }
-    }
-}
-
-/// The hosts: a namespace and a device each.
-struct Hosts {
-    namespaces: Vec<Namespace>,
-    devices: Vec<Tun>,
-}
-
-impl Hosts {
-    fn make(plan: &NetworkPlan) -> io::Result<Self> {
-        let mtu = u16::try_from(plan.mtu.0.count()).expect("a checked plan");
-        let (mut namespaces, mut devices) = (Vec::new(), Vec::new());
-        for host in 0..plan.hosts.len() {
-            let namespace = Namespace::new()?;
-            namespace.within(prepare)?;
-            devices.push(Tun::make(&namespace, DEVICE, address::of(host), mtu)?);
-            namespaces.push(namespace);
-        }
-        Ok(Self {
-            namespaces,
-            devices,
-        })
-    }
-
-    fn places(&self, plan: &NetworkPlan) -> BTreeMap<String, serde_json::Value> {
-        let hosts = plan.hosts.iter().zip(&self.namespaces).enumerate();
-        hosts
-            .map(|(number, (name, namespace))| {
-                let place = json!({"address": address::of(number), "namespace": namespace.path()});
-                (name.clone(), place)
-            })
-            .collect()
-    }
-}
-
-/// In a new namespace: the loopback, and no chatter of IPv6's own.
-fn prepare() -> io::Result<()> {
-    for which in ["all", "default"] {
-        let quiet = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
-        // A kernel without IPv6 has no such file.
-        if Path::new(&quiet).exists() {
-            fs::write(&quiet, "1").map_err(|error| explained(&quiet, &error))?;
-        }
-    }
-    let up = ["link", "set", "lo", "up"];
-    let status = Command::new("ip").args(up).status();
-    match status.map_err(|error| explained("needs the program ip (iproute2)", &error))? {
-        done if done.success() => Ok(()),
-        _ => Err(io::Error::other("ip could not set the loopback up")),
     }
 }

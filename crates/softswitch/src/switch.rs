@@ -3,6 +3,7 @@
 //! A timer of the kernel fires tens of microseconds late. Shortly before the next packet is due the loop therefore
 //! no longer sleeps: it looks for arrivals, without waiting, until the instant has come.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::num::NonZeroU64;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -28,8 +29,10 @@ const CONTROL: Span = Span::from_ms(5);
 const BATCH: usize = 16;
 /// Events taken from the kernel at once.
 const EVENTS: usize = 64;
-/// A real-time priority, so that no other process delays the switch.
-const PRIORITY: &str = "40";
+/// The real-time priority of the switch: no other process delays it.
+pub const SWITCH_PRIORITY: u8 = 40;
+/// That of endpoints: only the switch comes first.
+pub const ENDPOINT_PRIORITY: u8 = 30;
 
 /// Why a run of the loop ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,6 +55,14 @@ pub struct Switch {
     refused: Vec<u64>,
     /// Packets for no host of the network.
     strangers: u64,
+    arrived: Option<ArrivedBytes>,
+}
+
+/// Bytes that hosts received, by interval and host.
+struct ArrivedBytes {
+    from: Time,
+    every: Span,
+    sums: BTreeMap<(u64, usize), u64>,
 }
 
 impl Switch {
@@ -72,6 +83,7 @@ impl Switch {
             rng: Xoshiro256PlusPlus::seed_from_u64(seed),
             room: vec![0; 1 << 16],
             strangers: 0,
+            arrived: None,
         })
     }
 
@@ -158,6 +170,10 @@ impl Switch {
 
     fn deliver_until(&mut self, now: Time) {
         while let Some(one) = self.network.deliver(now, &mut self.rng) {
+            if let Some(arrived) = &mut self.arrived {
+                let bin = one.due.saturating_since(arrived.from).as_ps() / arrived.every.as_ps();
+                *arrived.sums.entry((bin, one.host)).or_default() += one.packet.len() as u64;
+            }
             let taken = self.devices[one.host].write(&one.packet);
             self.refused[one.host] += u64::from(!taken);
         }
@@ -166,6 +182,22 @@ impl Switch {
     /// The network, for its measurements; it has handled everything up to the end of the last run.
     pub const fn network(&mut self) -> &mut Network {
         &mut self.network
+    }
+
+    /// Adds up the bytes that hosts receive from now on, by intervals since `from`.
+    pub fn count_bytes(&mut self, from: Time, every: Span) {
+        assert!(every > Span::ZERO, "an interval");
+        self.arrived = Some(ArrivedBytes {
+            from,
+            every,
+            sums: BTreeMap::new(),
+        });
+    }
+
+    /// These bytes, IP headers included, by interval and host.
+    pub fn arrived_bytes(&self) -> impl Iterator<Item = ((u64, usize), u64)> {
+        let sums = self.arrived.iter().flat_map(|arrived| &arrived.sums);
+        sums.map(|(&key, &bytes)| (key, bytes))
     }
 
     /// By host: packets that its namespace did not take.
@@ -186,12 +218,12 @@ impl Switch {
 
 /// Lets this thread run before others, and its timers fire to the nanosecond, as far as the machine permits. Tells
 /// whether it has the priority.
-pub fn hurry() -> bool {
+pub fn hurry(priority: u8) -> bool {
     // Without it, 50 us late is usual.
     let _ = set_current_timer_slack(NonZeroU64::new(1));
     let thread = gettid().as_raw_nonzero().to_string();
     let mut command = Command::new("chrt");
-    command.args(["--fifo", "--pid", PRIORITY, &thread]);
+    command.args(["--fifo", "--pid", &priority.to_string(), &thread]);
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -17,7 +17,7 @@ use incastle_softswitch::namespace::Namespace;
 use incastle_softswitch::network::Network;
 use incastle_softswitch::port::PortConfig;
 use incastle_softswitch::report::{Measurement, PortReport};
-use incastle_softswitch::switch::{Switch, hurry};
+use incastle_softswitch::switch::{SWITCH_PRIORITY, Switch, hurry};
 use incastle_softswitch::tun::Tun;
 use incastle_units::{Amount, Bytes, Rate, Span};
 use serde::Serialize;
@@ -203,7 +203,7 @@ fn run(options: &Options) -> Result<(), String> {
         opened.map_err(|error| format!("cannot attach to {name} in namespace {namespace}: {error}"))
     };
     let devices = vec![attach(&options.left)?, attach(&options.right)?];
-    hurry();
+    hurry(SWITCH_PRIORITY);
     println!("ready");
     Switch::new(Clock::start(), Network::new(graph), devices, options.seed)
         .and_then(|mut switch| forward(&mut switch))

@@ -1,0 +1,202 @@
+//! An experiment: a network, and the workloads of its hosts over the kernel's TCP, from beginning to end.
+
+use std::fs;
+use std::io::{self, PipeReader, Read};
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::process;
+use std::thread;
+
+use incastle_units::{Bytes, Span, Time};
+use rustix::process::{Resource, getrlimit, setrlimit};
+use serde::Serialize;
+
+use crate::address;
+use crate::clock::Clock;
+use crate::endpoint::{ExperimentPlan, FlowPlan, Rows, Timeline, Workload, apply, controls};
+use crate::graph::Graph;
+use crate::hosts::Hosts;
+use crate::ip::FlowKey;
+use crate::network::{Network, QueueSample, Signals};
+use crate::report::{Measurement, Report};
+use crate::switch::{ENDPOINT_PRIORITY, Ended, SWITCH_PRIORITY, Switch, hurry};
+
+/// From the last preparation to the scenario's beginning.
+const SETTLE: Span = Span::from_ms(100);
+/// A segment without data.
+const ACK: Bytes = Bytes::new(40);
+/// The exit status after the standard input has ended.
+const ENDED: i32 = 3;
+
+/// Everything that an experiment measures.
+#[derive(Debug, Serialize)]
+struct Outcome {
+    /// Whether the switch had a real-time priority.
+    real_time: bool,
+    /// The names of the hosts, in the order of their numbers.
+    hosts: Vec<String>,
+    /// The shortest round trip of a connection where nothing waits.
+    base_rtt_s: f64,
+    /// The interval of `throughput`.
+    throughput_every_s: f64,
+    /// Settings that this kernel does not have.
+    missing_settings: Vec<String>,
+    /// The network, in the measured interval.
+    network: Report,
+    /// The endpoints.
+    #[serde(flatten)]
+    rows: Rows,
+    /// Samples of queues: seconds, port, packets, bytes.
+    queue_samples: Vec<(f64, String, usize, u64)>,
+    /// Bytes by millisecond and host, IP headers included.
+    ip_bytes: Vec<(u64, usize, u64)>,
+}
+
+/// Runs the experiment of a file; gives the result as JSON. It ends early, and the process with it, once the standard
+/// input has ended: whoever started it is gone.
+pub(crate) fn run(file: &Path) -> Result<String, String> {
+    let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
+    let text = fs::read_to_string(file).map_err(|error| in_file(&error))?;
+    let plan: ExperimentPlan = serde_json::from_str(&text).map_err(|error| in_file(&error))?;
+    let network = Network::new(plan.network.graph().map_err(|error| in_file(&error))?);
+    let there = controls().map_err(|error| error.to_string())?;
+    plan.check(&there, network.graph())
+        .map_err(|error| in_file(&error))?;
+    thread::spawn(|| {
+        let _ = io::stdin().read_to_end(&mut Vec::new());
+        process::exit(ENDED);
+    });
+    raise_limit();
+    let outcome = measure(&plan, network).map_err(|error| error.to_string())?;
+    serde_json::to_string(&outcome).map_err(|error| error.to_string())
+}
+
+/// As many sockets as the system permits.
+fn raise_limit() {
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    let _ = setrlimit(Resource::Nofile, limit);
+}
+
+fn measure(plan: &ExperimentPlan, network: Network) -> io::Result<Outcome> {
+    let hosts = Hosts::make(&plan.network)?;
+    let dilation = plan.network.dilation;
+    let mut missing = Vec::new();
+    for (number, place) in hosts.namespaces.iter().enumerate() {
+        missing = apply(place, number, &plan.kernel, dilation)?;
+    }
+    let clock = Clock::start();
+    let time = Timeline {
+        clock,
+        base: clock.now() + SETTLE,
+        dilation,
+    };
+    let workload = Workload::prepare(plan, &hosts.namespaces, time)?;
+    let by_address = workload.by_address().clone();
+    let mut switch = Switch::new(clock, network, hosts.devices, plan.network.seed)?;
+    sample_queues(plan, &time, switch.network());
+    let (ended, ends) = io::pipe()?;
+    let (real_time, report, rows) = thread::scope(|scope| {
+        let endpoints = scope.spawn(move || {
+            hurry(ENDPOINT_PRIORITY);
+            let rows = workload.run();
+            drop(ends);
+            rows
+        });
+        let real_time = hurry(SWITCH_PRIORITY);
+        let report = forward(&mut switch, plan, &time, &ended);
+        let rows = endpoints.join().expect("the thread does not panic");
+        (real_time, report, rows)
+    });
+    // The workload's error comes first: it may have ended the switch.
+    let mut rows = rows?;
+    let network = report?;
+    for (key, signals) in switch.network().signals() {
+        if let Some(&flow) = by_address.get(&(u32::from_be_bytes(key.source), key.source_port)) {
+            add_signals(&mut rows, flow, key, *signals);
+        }
+    }
+    let end = time.real(plan.duration.0);
+    Ok(Outcome {
+        real_time,
+        hosts: plan.network.hosts.clone(),
+        base_rtt_s: base_rtt(plan, switch.network().graph()).as_secs_lossy() / dilation as f64,
+        throughput_every_s: plan.throughput_every.0.as_secs_lossy(),
+        missing_settings: missing,
+        network,
+        rows,
+        queue_samples: queue_rows(&time, end, switch.network()),
+        ip_bytes: switch
+            .arrived_bytes()
+            .map(|((bin, host), bytes)| (bin, host, bytes))
+            .collect(),
+    })
+}
+
+/// The shortest round trip of a connection where nothing waits, in real time: a full packet, and its ACK.
+fn base_rtt(plan: &ExperimentPlan, graph: &Graph) -> Span {
+    let number = |name: &String| {
+        let found = plan.network.hosts.iter().position(|host| host == name);
+        found.expect("a checked plan")
+    };
+    let of_flow = |flow: &FlowPlan| {
+        let (from, to) = (number(&flow.from), number(&flow.to));
+        graph.idle_time(from, to, plan.network.mtu.0) + graph.idle_time(to, from, ACK)
+    };
+    plan.flows.iter().map(of_flow).min().unwrap_or(Span::ZERO)
+}
+
+fn sample_queues(plan: &ExperimentPlan, time: &Timeline, network: &mut Network) {
+    let Some(every) = plan.queue_every else {
+        return;
+    };
+    let graph = network.graph();
+    let chosen = |port: &usize| plan.queue_ports.contains(&graph.port_name(*port));
+    let ports = (0..graph.port_count()).filter(chosen).collect();
+    network.sample(time.base, every.0.saturating_mul(time.dilation), ports);
+}
+
+/// Runs the switch: before the measured interval, in it, and after it.
+fn forward(
+    switch: &mut Switch,
+    plan: &ExperimentPlan,
+    time: &Timeline,
+    ended: &PipeReader,
+) -> io::Result<Report> {
+    let run =
+        |switch: &mut Switch, until: Time| match switch.run(Some(until), Some(ended.as_fd()))? {
+            Ended::TimeUp => Ok(()),
+            Ended::Control => Err(io::Error::other("the endpoints ended early")),
+        };
+    switch.count_bytes(time.base, Span::from_ms(time.dilation));
+    let (begin, until) = (time.real(plan.warmup.0), time.real(plan.until.0));
+    run(switch, begin)?;
+    let measurement = Measurement::begin(switch, begin);
+    run(switch, until)?;
+    let report = measurement.report(switch, until, time.dilation);
+    // The endpoints end when the scenario does, and with them this.
+    match switch.run(None, Some(ended.as_fd()))? {
+        Ended::TimeUp | Ended::Control => Ok(report),
+    }
+}
+
+/// Marks and drops of the data of a flow: packets of its sender.
+fn add_signals(rows: &mut Rows, flow: usize, key: &FlowKey, signals: Signals) {
+    debug_assert!(address::host(key.source.into(), usize::MAX).is_some());
+    if let Some(row) = rows.flows.get_mut(flow) {
+        row.marks += signals.marks;
+        row.drops += signals.drops;
+    }
+}
+
+fn queue_rows(time: &Timeline, end: Time, network: &mut Network) -> Vec<(f64, String, usize, u64)> {
+    let samples: Vec<QueueSample> = network.samples(end).to_vec();
+    let graph = network.graph();
+    samples
+        .iter()
+        .map(|one| {
+            let at = time.own(one.at).as_secs_lossy();
+            (at, graph.port_name(one.port), one.packets, one.bytes)
+        })
+        .collect()
+}
