@@ -27,7 +27,7 @@ def held_namespaces(process: int | None = None) -> set[str]:
 
 
 def are_released(namespaces: set[str]) -> bool:
-    """Return whether nothing holds these namespaces any more; an `ip` that was running ends soon."""
+    """Return whether nothing holds these namespaces any more; a running `ip` ends soon."""
     for _ in range(100):
         if namespaces.isdisjoint(held_namespaces()):
             return True
