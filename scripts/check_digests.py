@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import incastle as ic
-from incastle.reproduction.main import choose, run_all
+from incastle.reproduction.main import choose
 from incastle.reproduction.papers import Length, discover
 from incastle.reproduction.run_cache import RunCache
+from incastle.reproduction.running import Machine, run_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,7 +43,7 @@ def of_examples() -> Iterator[tuple[Run, str]]:
 def of_papers(folder: Path) -> Iterator[tuple[Run, str]]:
     """Run what `incastle reproduce --quick` runs; keep the runs in a folder, as it does."""
     parts = choose(discover(), (), None)
-    observed = run_all(parts, Length.QUICK, RunCache(folder), None)
+    observed = run_all(parts, Length.QUICK, Machine(RunCache(folder), None))
     for paper, observations in observed.items():
         for experiment, runs in observations.runs.items():
             for seed, one in enumerate(runs, 1):

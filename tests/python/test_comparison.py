@@ -42,8 +42,8 @@ from synthetic_comparison import (
 
 if TYPE_CHECKING:
     from incastle.analysis.ends import Value
+    from incastle.analysis.expressions import Choice
     from incastle.papers.comparison.standings import Standing
-    from incastle.reproduction.expressions import Choice
 
 PAPER = comparison.PAPER
 PANELS = ("share", "queue", "dctcp_ms", "cubic_ms")

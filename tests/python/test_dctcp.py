@@ -10,11 +10,11 @@ import polars as pl
 import pytest
 
 from incastle.analysis.ends import Ends, ends
+from incastle.analysis.expressions import divide
 from incastle.papers import dctcp
 from incastle.papers.dctcp import runs as statistics
 from incastle.reproduction import claims
 from incastle.reproduction.declarations import mean_and_interval
-from incastle.reproduction.expressions import divide
 from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.reproduction.statistics import jain, query_mean, query_quantile, with_timeouts
 from incastle.runner import run as ic_run
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from incastle.analysis.ends import Value
-    from incastle.reproduction.expressions import Choice
+    from incastle.analysis.expressions import Choice
 
 PAPER = dctcp.PAPER
 ALGORITHMS = ("tcp", "dctcp")

@@ -11,6 +11,7 @@ import pytest
 
 from conftest import LENGTHS
 from incastle.analysis.ends import ends
+from incastle.analysis.expressions import Choice, Scope, quotient
 from incastle.papers import dcudp
 from incastle.papers.dcudp import answer, runs
 from incastle.papers.dcudp.readings import (
@@ -25,7 +26,6 @@ from incastle.papers.dcudp.readings import (
 )
 from incastle.reproduction import claims
 from incastle.reproduction.cells import printed
-from incastle.reproduction.expressions import Choice, Scope, quotient
 from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.reproduction.statistics import jain
 from synthetic import observations

@@ -60,6 +60,27 @@ def test_every_paper_measures_each_base_that_a_claim_rests_on(paper: Paper) -> N
 
 
 @every_judged
+def test_every_case_depends_on_the_experiments_that_it_reads(paper: Paper) -> None:
+    made = observations(paper, Length.DEFAULT, MADE_UP[paper.name])
+    for claim in claims.load(paper.folder / "claims.toml"):
+        read = paper.reads(claim.id, Length.DEFAULT)
+        assert read.keys() == set(claim.cases)
+        measures = [paper.measures[claim.id], *filter(None, [paper.bases.get(claim.id)])]
+        of_all = [measure(made) for measure in measures]
+        for case in (claim.cases[0], claim.cases[-1]):
+            runs = {name: made[name] for name in made.runs if name in read[case]}
+            assert runs
+            for measure, values in zip(measures, of_all, strict=True):
+                alone = measure(Observations(Length.DEFAULT, runs))[case]
+                assert alone == pytest.approx(values[case], rel=0, abs=0, nan_ok=True), claim.id
+
+
+@every_judged
+def test_every_paper_has_medians_of_its_own_claims_only(paper: Paper) -> None:
+    assert paper.medians <= paper.measures.keys()
+
+
+@every_judged
 def test_every_paper_names_itself_in_its_claims(paper: Paper) -> None:
     assert {claim.paper for claim in claims.load(paper.folder / "claims.toml")} == {paper.name}
 

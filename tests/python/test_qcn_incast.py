@@ -10,10 +10,10 @@ import polars as pl
 import pytest
 
 from incastle.analysis.ends import ends
+from incastle.analysis.expressions import Seeds, divide, each_seed
 from incastle.papers import qcn_incast
 from incastle.papers.qcn_incast import counters, nearest, rates, runs
 from incastle.reproduction import claims
-from incastle.reproduction.expressions import Seeds, divide, each_seed
 from incastle.reproduction.papers import Length, Observation, Observations
 from incastle.scenario import load
 from synthetic import observations

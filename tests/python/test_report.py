@@ -22,9 +22,11 @@ from incastle.papers import dctcp_ns2
 from incastle.plotting.style import FORMATS
 from incastle.reproduction import claims, figures, live, render_pool, report, svg
 from incastle.reproduction import main as reproduce
+from incastle.reproduction.deciding import Judging
 from incastle.reproduction.figures import Drawing
 from incastle.reproduction.papers import Length, discover
 from incastle.reproduction.run_cache import RunCache, observe
+from incastle.reproduction.running import Part
 from incastle.results import Result
 from incastle.scenario import Scenario
 from incastle.storage.compressed import read_csv
@@ -219,7 +221,7 @@ def test_the_conclusion_is_made_of_the_verdicts() -> None:
     def conclusion(verdict: claims.Verdict, length: Length = Length.DEFAULT) -> str:
         made = [
             replace(one, verdict=verdict if one.claim.id == "fig3-gradual" else holds)
-            for one in reproduce.judge(reproduce.Part(PAPER, PAPER.figures), runs)
+            for one in Judging(Part(PAPER, PAPER.figures), runs).judge()
         ]
         made[0] = replace(made[0], verdict=base)
         observed = replace(runs, length=length)

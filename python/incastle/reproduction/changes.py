@@ -17,8 +17,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from incastle.analysis.expressions import Scope
 from incastle.errors import IncastleError
-from incastle.reproduction.expressions import Scope
 from incastle.reproduction.papers import OPEN, Length, Observations
 from incastle.units import parse
 

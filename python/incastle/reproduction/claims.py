@@ -2,9 +2,10 @@
 
 A paper's folder holds `claims.toml`: what the paper claims, in our words, with the metric and the
 band of values that confirms it. A measurement yields, for each case of a claim, one value per seed.
-A case *holds* when the whole 95 % interval of its mean lies within the band, *fails* when it lies
+A case *holds* when the whole interval of its mean lies within the band, *fails* when it lies
 outside as a whole, and is *unclear* when it spans an edge. The interval is Student's t over the
-seeds; comparisons are formed seed by seed before, so they are paired. With a single seed there is
+seeds, or that of the median by ranks, as the case's `Look` says, which has the confidence, too;
+comparisons are formed seed by seed before, so they are paired. With a single seed there is
 no interval and the value alone decides; the report states it. Cases that a run could not measure
 do not count; but a claim of which a part was not measured is at best unclear.
 
@@ -28,14 +29,15 @@ What this leaves out: no correction for many claims at once, and no test of a di
 from __future__ import annotations
 
 import math
-import statistics
 import tomllib
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-from incastle.analysis.confidence import interval, interval_of
+from incastle.analysis.confidence import Method, interval_of
 from incastle.analysis.ends import Ends, apart, shown, unfinished
+from incastle.analysis.looks import MOST_SEEDS, ONLY, Look
+from incastle.analysis.peaks import two_peaks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -95,6 +97,10 @@ class Band:
         above = value > self.low or (self.low_included and value == self.low)
         below = value < self.high or (self.high_included and value == self.high)
         return above and below
+
+    def nearest(self, value: float) -> float:
+        """Give the edge that lies nearest to a value."""
+        return min((self.low, self.high), key=lambda edge: abs(value - edge))
 
     def margin(self, value: float) -> float:
         """How far inside the band a value lies; negative outside."""
@@ -163,11 +169,12 @@ class Upper:
 
 @dataclass(frozen=True)
 class JudgedCase:
-    """One case of a claim: its mean over the seeds, the interval of it, the verdict.
+    """One case of a claim: its mean or median over the seeds, the interval of it, the verdict.
 
     Where transfers were unfinished these are the lower ends, `upper` has the others if they differ,
     and `swayed` tells that the lower ends alone would have another verdict. Where the claim rests
-    on a base, the verdict heeds `base`, which was judged by its own band.
+    on a base, the verdict heeds `base`, which was judged by its own band. `outlook` tells of an
+    unclear one how many seeds would decide it, or why none would.
     """
 
     case: str
@@ -179,6 +186,8 @@ class JudgedCase:
     upper: Upper | None = None
     unfinished: int = 0
     swayed: bool = False
+    look: Look = ONLY
+    outlook: str = ""
 
     @property
     def known(self) -> bool:
@@ -187,15 +196,37 @@ class JudgedCase:
 
     @property
     def value(self) -> Ends:
-        """The mean over the seeds, with its ends where they differ."""
+        """The mean or median over the seeds, with its ends where they differ."""
         upper = self.measured if self.upper is None else self.upper.measured
         return Ends(self.measured, upper, self.unfinished)
 
     @property
     def range(self) -> tuple[float, float] | None:
-        """The 95 % interval, with that of the upper ends where they differ."""
+        """The interval at this look, with that of the upper ends where they differ."""
         upper = self.values if self.upper is None else self.upper.values
-        return interval_of([Ends(*both) for both in zip(self.values, upper, strict=True)])
+        both = [Ends(*ends) for ends in zip(self.values, upper, strict=True)]
+        return interval_of(both, self.look.confidence, self.look.method)
+
+    @property
+    def unclear(self) -> JudgedCase | None:
+        """What is unclear about it: its base, itself, or nothing."""
+        if self.base is not None and self.base.verdict is Verdict.UNCLEAR:
+            return self.base
+        return self if self.verdict is Verdict.UNCLEAR else None
+
+    @property
+    def sampled(self) -> str:
+        """How many seeds at which look, the interval's confidence, and whether it is a median's."""
+        words = [f"{len(self.values)} seeds"]
+        words += [f"look {self.look.number}"] if self.look.number > 1 else []
+        words += [f"{100 * self.look.confidence:.3g} %"]
+        words += ["median"] if self.look.method is Method.MEDIAN else []
+        return ", ".join(words)
+
+    @property
+    def seeds_help(self) -> bool:
+        """Whether more seeds narrow its interval: it has one, and nothing unfinished decides."""
+        return self.interval is not None and not self.swayed
 
     def margin(self, band: Band) -> float:
         """How far inside a band it lies, at the worse end."""
@@ -214,7 +245,13 @@ class JudgedCase:
             "interval": _interval_json(self.interval),
             "verdict": str(self.verdict),
             "values": [_finite(value) for value in self.values],
+            "seeds": len(self.values),
+            "look": self.look.number,
+            "confidence": self.look.confidence,
+            "centre": str(self.look.method),
         }
+        if self.outlook:
+            entry["outlook"] = self.outlook
         if self.unfinished:
             entry["unfinished"] = self.unfinished
         if self.upper is not None:
@@ -306,16 +343,19 @@ def judge(
     measured: Mapping[str, Sequence[Value]],
     reasons: Mapping[tuple[str, Verdict], str] | None = None,
     base: Mapping[str, Sequence[Value]] | None = None,
+    looks: Mapping[str, Look] | None = None,
 ) -> Judged:
     """Judge a claim by its values per case and seed: the claim's own cases, all of them.
 
-    `base` are those of the base, where the claim rests on one.
+    `base` are those of the base, where the claim rests on one; `looks` are those of cases that are
+    not judged at a first and only one.
     """
-    cases = _judge_cases(claim, claim.band, measured)
+    at = looks or {}
+    cases = _judge_cases(claim, claim.band, measured, at)
     if (claim.base is None) != (base is None):
         raise ClaimError(f"claim {claim.id}: a base is declared and measured, or neither")
     if claim.base is not None and base is not None:
-        bases = _judge_cases(claim, claim.base.band, base)
+        bases = _judge_cases(claim, claim.base.band, base, at)
         cases = tuple(case.on(one) for case, one in zip(cases, bases, strict=True))
     known = [case for case in cases if case.known]
     deciding = min(known or cases[:1], key=lambda case: case.margin(claim.band))
@@ -330,34 +370,54 @@ def with_facts(judged: Judged, facts: Mapping[str, str]) -> Judged:
 
 
 def _judge_cases(
-    claim: Claim, band: Band, measured: Mapping[str, Sequence[Value]]
+    claim: Claim, band: Band, measured: Mapping[str, Sequence[Value]], looks: Mapping[str, Look]
 ) -> tuple[JudgedCase, ...]:
     """Judge the claim's own cases, all of them, by a band."""
     if set(measured) != set(claim.cases):
         raise ClaimError(
             f"claim {claim.id} has the cases {list(claim.cases)}, measured were {list(measured)}"
         )
-    return tuple(_judge_case(band, case, measured[case]) for case in claim.cases)
+    return tuple(
+        _judge_case(band, case, measured[case], looks.get(case, ONLY)) for case in claim.cases
+    )
 
 
-def _judge_case(band: Band, case: str, values: Sequence[Value]) -> JudgedCase:
+def _judge_case(band: Band, case: str, values: Sequence[Value], look: Look) -> JudgedCase:
     if not values:
         raise ClaimError(f"no value for the case {case}")
     lows, highs = apart(values)
-    around = interval(lows)
-    mean = statistics.fmean(lows) if around is not None else sum(lows) / len(lows)
-    verdict = _judge_values(band, lows)
-    judged = JudgedCase(case, mean, around, verdict, tuple(lows), unfinished=unfinished(values))
-    if lows == highs or any(math.isnan(value) for value in (*lows, *highs)):
-        return judged
-    upper = Upper(sum(highs) / len(highs), interval(highs), tuple(highs))
-    whole = band.judge(*(interval_of(values) or (min(lows), max(highs))))
-    return replace(judged, verdict=whole, upper=upper, swayed=whole is not verdict)
+    centre, around = look.method.centre, look.interval(lows)
+    verdict = _judge_values(band, lows, around)
+    judged = JudgedCase(
+        *(case, centre(lows), around, verdict, tuple(lows)),
+        unfinished=unfinished(values),
+        look=look,
+    )
+    if lows != highs and not any(math.isnan(value) for value in (*lows, *highs)):
+        upper = Upper(centre(highs), look.interval(highs), tuple(highs))
+        spanned = interval_of(values, look.confidence, look.method)
+        whole = band.judge(*(spanned or (min(lows), max(highs))))
+        judged = replace(judged, verdict=whole, upper=upper, swayed=whole is not verdict)
+    return replace(judged, outlook=_outlook(band, judged))
 
 
-def _judge_values(band: Band, values: Sequence[float]) -> Verdict:
+def _outlook(band: Band, case: JudgedCase) -> str:
+    """Tell of an unclear case how many seeds would decide it, or that there are two kinds."""
+    values = list(case.values)
+    if case.verdict is not Verdict.UNCLEAR or not case.seeds_help:
+        return ""
+    if peaks := two_peaks(values):
+        near, others = number(peaks.mean_of_few), number(peaks.mean_of_many)
+        return f"bimodal: {peaks.few} of {len(values)} seeds near {near}, the others near {others}"
+    seeds = case.look.seeds_needed(values, band.nearest(case.measured))
+    words = f"more than {MOST_SEEDS:,}" if seeds is None else f"about {seeds:,}"
+    return f"{words} seeds would decide it, extrapolated from {len(values)}"
+
+
+def _judge_values(
+    band: Band, values: Sequence[float], around: tuple[float, float] | None
+) -> Verdict:
     """Judge by the interval, or, where there is none, by the values alone."""
-    around = interval(values)
     if around is not None:
         return band.judge(*around)
     inside = [band.contains(value) for value in values]
@@ -448,8 +508,11 @@ def _describe(case: JudgedCase, unit: str) -> str:
         text, told = f"{text} over {len(case.values)} seeds", ""
     else:
         low, high = case.range
-        told = f"95 % interval {number(low)} to {number(high)}, {len(case.values)} seeds"
-    told = "; ".join(filter(None, (told, unfinished_words(case))))
+        what = f"{100 * case.look.confidence:.3g} % interval"
+        what += " of the median" if case.look.method is Method.MEDIAN else ""
+        told = f"{what} {number(low)} to {number(high)}, {len(case.values)} seeds"
+        told += f", look {case.look.number}" if case.look.number > 1 else ""
+    told = "; ".join(filter(None, (told, unfinished_words(case), case.outlook)))
     return f"{text} ({told})" if told else text
 
 
@@ -510,4 +573,6 @@ def _finite(value: float) -> float | None:
 
 
 def _interval_json(around: tuple[float, float] | None) -> list[float] | None:
-    return None if around is None else [around[0], around[1]]
+    """Give an interval; none where it has no ends, as that of a median of too few seeds."""
+    finite = around is not None and all(map(math.isfinite, around))
+    return list(around) if around is not None and finite else None

@@ -5,11 +5,12 @@
   perhaps `reading = "nearest"`, that of open.toml;
 - `measures.toml`: for each claim its cases, labels with loops in braces, each with an expression;
   below `[bases]` what claims rest on;
+- `medians.toml`: the claims that are judged by medians, and why;
 - `facts.toml`: for each claim or figure the numbers that its texts quote: `expression | format`;
 - `figures.toml`: for each figure its texts, the rows of its table, and how it is drawn.
 
-Expressions are those of `incastle.reproduction.expressions`. What is a paper's own is a function of
-its package: statistics of a run, folds, and whole measures, facts, tables or drawings by name.
+Expressions are those of `incastle.analysis.expressions`. What is a paper's own is a function of
+its package: statistics of a run, folds, and whole facts, tables or drawings by name.
 """
 
 from __future__ import annotations
@@ -24,15 +25,15 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.confidence import interval_of
 from incastle.analysis.ends import ends, rising, shown
-from incastle.reproduction import cells, drawings, lasting, statistics
-from incastle.reproduction.changes import changed, open_points
-from incastle.reproduction.expressions import (
+from incastle.analysis.expressions import (
     Choice,
     Definition,
     Scope,
     Seeds,
     fields,
 )
+from incastle.reproduction import cells, drawings, lasting, statistics
+from incastle.reproduction.changes import changed, open_points
 from incastle.reproduction.papers import Experiment, FigureSpec, Length, Observations, Paper
 
 if TYPE_CHECKING:
@@ -286,6 +287,7 @@ class Declarations:
             facts=self.facts(),
             reads=self.reads,
             bases=self.bases(),
+            medians=frozenset(self._read("medians").get("claims", ())),
             document=document,
         )
 

@@ -1,8 +1,8 @@
 """`incastle reproduce`: run what the papers need, measure, judge, draw, and write the report.
 
-The plan of a paper is a list of experiments; each becomes one run per seed. Equal runs are run
-once, finished ones are kept below the report's folder and reused, so that a reproduction that was
-stopped goes on where it was. The report appears as a whole, when everything is done.
+The plan of a paper is a list of experiments; each becomes one run per seed
+(`incastle.reproduction.running`). Where a claim is unclear, seeds are added
+(`incastle.reproduction.deciding`). The report appears as a whole, when everything is done.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import difflib
 import re
 import sys
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,23 +17,19 @@ from rich.box import SIMPLE_HEAD
 from rich.markup import escape
 from rich.table import Table
 
-from incastle import runner, terminal
+from incastle import terminal
 from incastle.analysis.ends import shown
 from incastle.errors import IncastleError
 from incastle.reproduction import claims, render_pool, report
-from incastle.reproduction.papers import Length, Observations, discover, selected
-from incastle.reproduction.run_cache import RunCache, observe
-from incastle.scenario import load
+from incastle.reproduction.deciding import Judging, decide
+from incastle.reproduction.papers import Length, discover
+from incastle.reproduction.run_cache import RunCache
+from incastle.reproduction.running import Machine, Part, run_all
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
-    from incastle.reproduction.papers import Experiment, FigureSpec, Observation, Paper
-    from incastle.results import Result
-    from incastle.scenario import Scenario
-
-CHUNK = 96
-"""Runs that are handed to the engine at once; bounds the results that lie in memory."""
+    from incastle.reproduction.papers import FigureSpec, Paper
 
 FOLDERS = {
     Length.QUICK: "report-quick",
@@ -59,33 +54,6 @@ _COLOURS = {
 
 class ReproduceError(IncastleError):
     """A paper or figure that does not exist, or a place that cannot take the report."""
-
-
-@dataclass(frozen=True)
-class Part:
-    """The part of one paper to reproduce."""
-
-    paper: Paper
-    figures: tuple[FigureSpec, ...]
-
-    def experiments(self, length: Length) -> list[Experiment]:
-        """Give the experiments that the figures use."""
-        return selected(self.paper.plan(length), self.figures)
-
-
-@dataclass(frozen=True)
-class _Run:
-    """One run of the plan: an experiment with one seed."""
-
-    paper: str
-    experiment: Experiment
-    seed: int
-    scenario: Scenario
-    tables: tuple[str, ...]
-
-    def with_tables(self, tables: Sequence[str]) -> _Run:
-        """Keep these tables of it, too: another experiment is the same run."""
-        return replace(self, tables=tuple(dict.fromkeys((*self.tables, *tables))))
 
 
 def papers() -> list[tuple[str, str]]:
@@ -136,17 +104,19 @@ def make_report(asked: report.Asked, place: Path, threads: int | None) -> list[r
     parts = choose(discover(), asked.names, asked.figure)
     folder = report.prepare_folder(place)
     cache = RunCache(folder / report.RUNS)
-    observed = run_all(parts, chosen, cache, threads)
-    judged = {part.paper.name: judge(part, observed[part.paper.name]) for part in parts}
+    machine = Machine(cache, threads)
+    observed = run_all(parts, chosen, machine)
+    judgings = [Judging(part, observed[part.paper.name]) for part in parts]
     contents = [
         report.PaperReport(
-            paper=part.paper,
-            figures=part.figures,
-            experiments=part.experiments(chosen),
-            observations=observed[part.paper.name],
-            judged=judged[part.paper.name],
+            paper=one.part.paper,
+            figures=one.part.figures,
+            experiments=one.part.experiments(chosen),
+            observations=one.planned,
+            judged=judged,
+            added=one.added,
         )
-        for part in parts
+        for one, judged in zip(judgings, decide(judgings, machine), strict=True)
     ]
     terminal.note(f"drawing {sum(len(part.figures) for part in parts):,} figures")
     report.write(folder, contents, asked, render_pool.render)
@@ -176,123 +146,6 @@ def choose(shipped: Mapping[str, Paper], names: Sequence[str], figure: str | Non
     return [part for part in parts if part.figures]
 
 
-def run_all(
-    parts: Sequence[Part], length: Length, cache: RunCache, threads: int | None
-) -> dict[str, Observations]:
-    """Give the runs of all parts, by paper: from the cache, or from the engine."""
-    plan = [run for part in parts for run in _plan(part, length)]
-    wanted: dict[str, _Run] = {}
-    for run in plan:
-        resolved = run.scenario.resolved
-        wanted[resolved] = wanted[resolved].with_tables(run.tables) if resolved in wanted else run
-    found: dict[str, Observation] = {}
-    missing: list[_Run] = []
-    for resolved, run in wanted.items():
-        kept = cache.load(resolved)
-        if kept is None or not set(run.tables) <= kept.tables.keys():
-            missing.append(run)
-        else:
-            found[resolved] = kept
-
-    def keep(run: _Run, result: Result) -> None:
-        resolved = run.scenario.resolved
-        found[resolved] = observe(result, run.tables)
-        cache.keep(resolved, found[resolved])
-
-    terminal.note(f"{len(wanted):,} runs, {len(found):,} of them from before")
-    with terminal.progress_bar("reproduce") as show:
-        _run_missing(missing, threads, keep, show)
-    observed: dict[str, dict[str, list[Observation]]] = {part.paper.name: {} for part in parts}
-    for run in plan:
-        of_paper = observed[run.paper].setdefault(run.experiment.name, [])
-        of_paper.append(found[run.scenario.resolved])
-    return {name: Observations(length, runs) for name, runs in observed.items()}
-
-
-def judge(part: Part, observations: Observations) -> list[claims.Judged]:
-    """Judge the claims that belong to the figures, in the order of claims.toml.
-
-    Reasons are written for runs of the default length and above. The quick one shows no causes.
-    """
-    folder = part.paper.folder
-    known = claims.load(folder / "claims.toml")
-    quick = observations.length is Length.QUICK
-    reasons = {} if quick else claims.load_reasons(folder / "reasons.toml", known)
-    asked = {name for figure in part.figures for name in figure.claims}
-    judged = []
-    for claim in known:
-        if claim.id in asked:
-            measured = part.paper.measures[claim.id](observations)
-            base = part.paper.bases.get(claim.id)
-            one = claims.judge(claim, measured, reasons, base and base(observations))
-            facts = part.paper.facts.get(claim.id) if one.explanation else None
-            judged.append(claims.with_facts(one, facts(observations)) if facts else one)
-    return judged
-
-
-def _plan(part: Part, length: Length) -> list[_Run]:
-    """Make every run of a part, checked: a mistake in a scenario is told before anything runs."""
-    runs = []
-    for experiment in part.experiments(length):
-        path = part.paper.scenario(experiment)
-        for seed in range(1, experiment.seeds + 1):
-            settings = {**experiment.overrides, "run.seed": str(seed)}
-            scenario = load(path, tuple(settings.items()))
-            tables = (*part.paper.tables, *experiment.tables)
-            runs.append(_Run(part.paper.name, experiment, seed, scenario, tables))
-    return runs
-
-
-def _run_missing(
-    runs: list[_Run],
-    threads: int | None,
-    keep: Callable[[_Run, Result], object],
-    show: Callable[[runner.Progress], object] | None,
-) -> None:
-    """Run chunk by chunk, the longest first so that no long one is left to run alone at the end."""
-    runs = sorted(runs, key=lambda run: -run.experiment.cost)
-    for begin in range(0, len(runs), CHUNK):
-        chunk = _Chunk(runs, begin, keep, show)
-        scenarios = [run.scenario for run in chunk.runs]
-        runner.run_many(scenarios, threads, chunk.progress, chunk.take)
-
-
-class _Chunk:
-    """The runs from `begin` on that the engine has at the moment.
-
-    Progress counts expected work instead of simulated time: a second at 10 Gbit/s takes a hundred
-    times as long as one at 100 Mbit/s.
-    """
-
-    def __init__(
-        self,
-        plan: list[_Run],
-        begin: int,
-        keep: Callable[[_Run, Result], object],
-        show: Callable[[runner.Progress], object] | None,
-    ) -> None:
-        self.runs = plan[begin : begin + CHUNK]
-        self.begin = begin
-        self.keep = keep
-        self.show = show
-        self.behind, self.ahead = _work(plan[:begin]), _work(self.runs)
-        self.total, self.work = len(plan), _work(plan)
-
-    def take(self, index: int, result: Result) -> None:
-        """Keep a finished run."""
-        self.keep(self.runs[index], result)
-
-    def progress(self, state: runner.Progress) -> None:
-        """Tell how far the whole plan is, from how far this chunk is."""
-        if self.show is not None:
-            done = self.behind + state.fraction * self.ahead
-            self.show(runner.Progress(self.begin + state.finished, self.total, done, self.work))
-
-
-def _work(runs: Sequence[_Run]) -> float:
-    return sum(run.experiment.cost for run in runs)
-
-
 def _tell(judged: Sequence[claims.Judged], page: Path) -> None:
     """Show every claim with its verdict on the terminal, and where the report is."""
     console = terminal.output()
@@ -303,12 +156,12 @@ def _tell(judged: Sequence[claims.Judged], page: Path) -> None:
 
 def _verdicts(judged: Sequence[claims.Judged]) -> Table:
     table = Table(box=SIMPLE_HEAD, title_justify="left")
-    for column in ("paper", "claim", "measured", "band", "verdict"):
+    for column in ("paper", "claim", "measured", "band", "seeds", "verdict"):
         table.add_column(column, no_wrap=column != "measured")
     for one in judged:
         claim = one.claim
         colour = _COLOURS[one.verdict]
-        row = (claim.paper, claim.id, _told(one), str(claim.band))
+        row = (claim.paper, claim.id, _told(one), str(claim.band), _seeds(one))
         table.add_row(*(escape(text) for text in row), f"[{colour}]{one.verdict}[/]")
     return table
 
@@ -319,9 +172,15 @@ def _told(judged: claims.Judged) -> str:
         return "not measurable in this run"
     words = [report.decided_by(judged)] if len(judged.cases) > 1 else []
     words += [judged.coverage] if judged.coverage else []
-    words += filter(None, [claims.unfinished_words(judged.deciding)])
+    words += filter(None, [claims.unfinished_words(judged.deciding), judged.deciding.outlook])
     measured = f"{shown(judged.deciding.value, claims.number)} {judged.claim.unit}"
     return f"{measured} ({'; '.join(words)})" if words else measured
+
+
+def _seeds(judged: claims.Judged) -> str:
+    """Give the seeds of the cases: their range where they differ."""
+    counts = sorted(len(case.values) for case in judged.cases)
+    return str(counts[0]) if counts[0] == counts[-1] else f"{counts[0]} to {counts[-1]}"
 
 
 def _names(figure: FigureSpec) -> list[str]:

@@ -157,6 +157,7 @@ class Paper:
 
     `reads` gives the experiments that each case of a claim reads, its base's among them.
     `bases` are the measures of what claims rest on, by claim, where claims.toml declares a base.
+    `medians` are the claims that are judged by medians.
     `facts` gives further measured numbers: what stands in braces in a claim's texts in reasons.toml
     (by the claim's id) and in a figure's note in paper.toml (by the figure's number). Without a
     `document` its `deviations` are what it leaves out. The results of a `draft` have not been
@@ -172,6 +173,7 @@ class Paper:
     facts: Mapping[str, Callable[[Observations], dict[str, str]]]
     reads: Callable[[str, Length], Mapping[str, frozenset[str]]]
     bases: Mapping[str, Measure] = field(default_factory=dict)
+    medians: frozenset[str] = frozenset()
     document: bool = True
     draft: bool = False
 

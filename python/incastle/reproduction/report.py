@@ -16,7 +16,7 @@ import json
 import os
 import shlex
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,7 +40,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from incastle.reproduction.claims import Claim, Judged
-    from incastle.reproduction.papers import Experiment, FigureSpec, Grid, Observations, Paper
+    from incastle.reproduction.papers import (
+        Experiment,
+        FigureSpec,
+        Grid,
+        Observation,
+        Observations,
+        Paper,
+    )
     from incastle.reproduction.studies import Kept
 
 RUNS = "runs"
@@ -99,6 +106,8 @@ class PaperReport:
     experiments: list[Experiment]
     observations: Observations
     judged: list[Judged]
+    added: Mapping[str, Sequence[Observation]] = field(default_factory=dict)
+    """Runs beyond the plan, by which unclear claims were judged; figures have those of the plan."""
 
     def judged_of(self, figure: FigureSpec) -> list[Judged]:
         """Give the claims of a figure, in its order."""
@@ -232,7 +241,8 @@ def _write_runs(path: Path, content: PaperReport) -> None:
     table = csv.writer(file, lineterminator="\n")
     table.writerow(["experiment", "seed", "digest", "command"])
     for experiment in content.experiments:
-        for seed, run in enumerate(content.observations[experiment.name], 1):
+        added = content.added.get(experiment.name, ())
+        for seed, run in enumerate([*content.observations[experiment.name], *added], 1):
             command = _command(content.paper, experiment, seed)
             table.writerow([experiment.name, seed, run.digest, command])
     write_csv(path, file.getvalue())

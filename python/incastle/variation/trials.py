@@ -18,9 +18,9 @@ from incastle import runner
 from incastle.errors import IncastleError, RunError, ScenarioError
 from incastle.reproduction import claims
 from incastle.reproduction.changes import changed, open_points, other_cases
-from incastle.reproduction.main import CHUNK
 from incastle.reproduction.papers import Observations
 from incastle.reproduction.run_cache import observe
+from incastle.reproduction.running import CHUNK
 from incastle.scenario import load
 
 if TYPE_CHECKING:

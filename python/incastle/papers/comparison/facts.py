@@ -12,8 +12,8 @@ from .standings import BEST, EQUAL, OTHER, of_metric, rank
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from incastle.analysis.expressions import Choice
     from incastle.reproduction.declarations import Declarations
-    from incastle.reproduction.expressions import Choice
     from incastle.reproduction.papers import Observations
 
     from .standings import Standing

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from incastle.analysis.ends import Value
+    from incastle.analysis.expressions import Choice, Scope
     from incastle.reproduction.declarations import Declarations
-    from incastle.reproduction.expressions import Choice, Scope
     from incastle.reproduction.papers import Observations
 
 BEST, EQUAL, OTHER = "best", "equal", ""

@@ -13,8 +13,8 @@ from .cycles import cycles
 from .runs import fluid, knee, largest_share, queue_mean, samples
 
 if TYPE_CHECKING:
+    from incastle.analysis.expressions import Choice
     from incastle.reproduction.declarations import Declarations
-    from incastle.reproduction.expressions import Choice
     from incastle.reproduction.papers import Observation, Observations
 
 LOCKED_OUT = 0.9

@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from matplotlib.figure import Figure
 
+    from incastle.analysis.expressions import Choice, Scope
     from incastle.reproduction.claims import Band
     from incastle.reproduction.declarations import Declarations
-    from incastle.reproduction.expressions import Choice, Scope
     from incastle.reproduction.papers import Observations
 
 Cell: TypeAlias = tuple[str, str, float, bool | None]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from incastle.reproduction.expressions import Choice
+from incastle.analysis.expressions import Choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

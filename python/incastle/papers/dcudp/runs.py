@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from incastle.reproduction.expressions import quotient
+from incastle.analysis.expressions import quotient
 from incastle.reproduction.statistics import between, jain, link, number
 
 from .readings import TH_MAX

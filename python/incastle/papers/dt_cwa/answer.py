@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.analysis.ends import Value
+    from incastle.analysis.expressions import Choice, Scope
     from incastle.reproduction.declarations import Declarations
-    from incastle.reproduction.expressions import Choice, Scope
     from incastle.reproduction.papers import Observations
 
 BANDS = {30: (49, 69), 55: (33, 53)}

@@ -6,7 +6,7 @@ of experiments. `DCTCP` and, for the switch alone, DCTCP's sender at two thresho
 
 from __future__ import annotations
 
-from incastle.reproduction.expressions import Choice
+from incastle.analysis.expressions import Choice
 
 MARKERS = ("as-printed", "dt-dctcp", "around-k")
 _REACTIONS: dict[str, dict[str, str]] = {
