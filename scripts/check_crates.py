@@ -74,6 +74,7 @@ BELOW: dict[str, set[str]] = {
     "python": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "scenario"),
         *("experiment", "estimate", "explanation", "driver", "secure", "socket", "dcudp", "memory"),
+        "softswitch",
     },
 }
 

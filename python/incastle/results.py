@@ -62,6 +62,8 @@ class Result:
         captures: files in pcapng by the name of their link, with `[measure] pcap`.
         offered_load: what the scenario offers to links on average, as `Scenario.offered_load`;
             empty where an earlier version wrote the result.
+        world: of a run in another world than the simulated one, its name, its dilation, how late
+            packets were, and whether it is `comparable`; empty of a simulation.
 
     """
 
@@ -78,6 +80,7 @@ class Result:
     sources: dict[str, str] = field(default_factory=dict)
     captures: dict[str, bytes] = field(default_factory=dict)
     offered_load: dict[str, Any] = field(default_factory=dict)
+    world: dict[str, Any] = field(default_factory=dict)
 
     @property
     def summary(self) -> pl.DataFrame:
@@ -333,7 +336,9 @@ class Result:
             "warnings": list(self.warnings),
             "offered_load": self.offered_load,
         }
-        return {**summary, "sources": list(self.sources)} if self.sources else summary
+        if self.sources:
+            summary["sources"] = list(self.sources)
+        return {**summary, "world": self.world} if self.world else summary
 
     @property
     def directory_name(self) -> str:

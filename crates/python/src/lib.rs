@@ -16,6 +16,7 @@ mod explanation;
 mod run;
 mod scenario;
 mod tables;
+mod world;
 
 use incastle_memory::HugePages;
 use pyo3::prelude::*;
@@ -45,6 +46,8 @@ mod _engine {
     use super::scenario::{Diagnostic, Scenario, catalog, parse, schema};
     #[pymodule_export]
     use super::tables::{Output, Table};
+    #[pymodule_export]
+    use super::world::softswitch_program;
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

@@ -7,6 +7,7 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 
 use crate::controllers::ControllerMaker;
+use crate::world;
 
 /// One mistake or warning in a scenario, with its place.
 #[pyclass(frozen, get_all, module = "incastle._engine")]
@@ -85,6 +86,17 @@ impl Scenario {
     /// The load that it offers to links, as JSON.
     fn offered_load(&self) -> String {
         self.inner.offered_load().to_json()
+    }
+
+    /// Its network for the soft switch as JSON and nothing, or nothing and the reason why it has no such network.
+    fn soft_network(&self, dilation: u64) -> (Option<String>, Option<String>) {
+        match world::network_plan(&self.inner, dilation) {
+            Ok(plan) => (
+                Some(serde_json::to_string(&plan).expect("a plan has no maps")),
+                None,
+            ),
+            Err(reason) => (None, Some(reason)),
+        }
     }
 
     /// The complete TOML text, with every default written out.

@@ -301,4 +301,38 @@ impl QueuePlan {
             }),
         }
     }
+
+    /// The plan of a discipline.
+    pub const fn of(config: &QueueConfig) -> Self {
+        match *config {
+            QueueConfig::DropTail => Self::DropTail,
+            QueueConfig::Threshold(one) => Self::Threshold {
+                marking_threshold: Text(one.marking_threshold),
+                drop_not_ect: one.drop_not_ect,
+            },
+            QueueConfig::DoubleThreshold(one) => Self::DoubleThreshold {
+                k1: Text(one.k1),
+                k2: Text(one.k2),
+                drop_not_ect: one.drop_not_ect,
+            },
+            QueueConfig::Linear(one) => Self::Linear {
+                k_min: Text(one.k_min),
+                k_max: Text(one.k_max),
+                p_max: one.p_max,
+            },
+            QueueConfig::Red(one) => Self::Red {
+                min_th: Text(one.min_th),
+                max_th: Text(one.max_th),
+                max_p: one.max_p,
+                w_q: one.w_q,
+                gentle: one.gentle,
+                action: match one.action {
+                    RedAction::Mark => Action::Mark,
+                    RedAction::MarkBelowMax => Action::MarkBelowMax,
+                    RedAction::Drop => Action::Drop,
+                },
+                mean_packet_size: Text(one.mean_packet_size),
+            },
+        }
+    }
 }

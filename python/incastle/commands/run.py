@@ -34,6 +34,7 @@ from incastle.storage.results import (
 )
 from incastle.terminal import aligned
 from incastle.units import between, si
+from incastle.worlds.command import Dilate, Repeat, World, WorldOption, check_world, run_real
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -50,6 +51,7 @@ EXAMPLES = (
     "incastle run my.toml --set transport.congestion=new-reno --set 'run.duration=100 ms'",
     "incastle run my.toml --seeds 10 --out results/ten",
     "incastle run my.toml --json --out results/one > summary.json",
+    "sudo incastle run my.toml --set transport.congestion=cubic --world linux --dilate 10",
 )
 
 MAX_PORTS = 6
@@ -89,6 +91,9 @@ def run(
             show_default="all cores; 1",
         ),
     ] = None,
+    world: WorldOption = World.SIMULATED,
+    dilate: Dilate = None,
+    repeat: Repeat = None,
 ) -> None:
     """Simulate a scenario and save the result.
 
@@ -96,11 +101,17 @@ def run(
     Parquet file per table. An existing directory is replaced only with --force; if it holds the
     same result already, nothing is written. With --seeds, each seed gets a directory seed-N.
     With --json, the summary is printed as an object, with --seeds as a list of objects.
+    With --world linux the network runs in real time, between network namespaces, and its hosts are
+    the kernel's TCP. It needs root.
     """
+    check_world(world, {"--dilate": dilate, "--repeat": repeat}, {"--seeds": seeds})
     first = load_scenario(scenario, settings, seed)
     runs = [first.with_seed(first.seed + index) for index in range(seeds)] if seeds else [first]
     keeper = _Keeper(out, several=seeds is not None, force=force)
-    keeper.check(runs)
+    keeper.check(runs, may_be_same=world is World.SIMULATED)
+    if world is World.LINUX:
+        run_real(first, dilate or 1, repeat or 1, keeper, as_json=as_json)
+        return
     what = f"{first.name}, {len(runs)} seeds" if seeds else first.name
     each = threads or 1 if len(runs) == 1 else 1
     if why := why_alone(first, each):
@@ -129,8 +140,12 @@ class _Keeper:
         self.there_already = 0
         self.made: list[Path] = []
 
-    def check(self, runs: list[Scenario]) -> None:
-        """Refuse, before anything is run, places that are taken or cannot be written."""
+    def check(self, runs: list[Scenario], *, may_be_same: bool) -> None:
+        """Refuse, before anything is run, places that are taken or cannot be written.
+
+        One that holds a result of the same scenario is taken as well where the new result cannot
+        be the same: each run in real time is another.
+        """
         if self.out is None:
             places = {RESULTS / "NAME-DIGEST": runs[0]}
         else:
@@ -141,7 +156,7 @@ class _Keeper:
         self.made = [folder for folder in first.parents if not folder.exists()]
         for place, scenario in places.items():
             recover(place)
-            if self.force or not may_hold(place, scenario):
+            if self.force or not (may_be_same and may_hold(place, scenario)):
                 prepare_place(place, force=self.force)
 
     def tidy(self) -> None:
@@ -159,7 +174,7 @@ class _Keeper:
         return RESULTS / (f"{name}-seed-{result.seed}" if self.several else name)
 
     def keep(self, result: Result, suffix: str = "") -> None:
-        """Save a result."""
+        """Save a result; with an `out`, its name gets the suffix."""
         place = self._place(self.out, result.seed) if self.out else self._default_place(result)
         place = place.with_name(place.name + suffix)
         self.kept.append((result, None))
@@ -175,7 +190,8 @@ class _Keeper:
         if as_json:
             summaries = [_summary(result, place) for result, place in self.kept]
             if self.several or summaries:
-                terminal.print_json(summaries if self.several else summaries[0])
+                several = self.several or len(summaries) > 1
+                terminal.print_json(summaries if several else summaries[0])
         elif self.several and self.kept:
             show_seeds([result for result, _ in self.kept])
         else:
@@ -292,10 +308,14 @@ def _headline(outcome: Result) -> str:
     failed = "".join(
         f"\n[yellow]{count:,} packets {words}[/]" for words, count in counts.items() if count
     )
+    took = (
+        f"{si(simulated, 's')} simulated in {si(wall, 's')}, {hops / 1e6:.3g} million packet-hops/s"
+    )
+    if outcome.world:
+        took = f"{si(simulated, 's')} in the world {outcome.world['name']}, in {si(wall, 's')}"
     return (
         f"[bold]{escape(outcome.name)}[/]  seed {outcome.seed}  digest {outcome.digest}{state}\n"
-        f"{si(simulated, 's')} simulated in {si(wall, 's')}, {hops / 1e6:.3g} million packet-hops/s"
-        f"{failed}"
+        f"{took}{failed}"
     )
 
 

@@ -47,6 +47,13 @@ def diff(
         Result.load(side, verify=verify) if isinstance(side, Path) else side
         for side in (first, second)
     )
+    for result in (one, other):
+        if result.world.get("comparable") is False:
+            raise ResultError(
+                f"the run of {result.name!r} in the world {result.world['name']} is not "
+                "comparable: its packets left too late; "
+                f"--dilate {result.world['dilation_needed']} would do"
+            )
     places = (side if isinstance(side, Path) else None for side in (first, second))
     return ResultDiff(one, other, (next(places), next(places)))
 

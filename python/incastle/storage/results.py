@@ -47,7 +47,7 @@ ENTRIES: dict[str, type | tuple[type, ...]] = {
 """Keys of a summary."""
 OF_SEEDS = re.compile(r"\.|seed-\d+(-interrupted)?$")
 """Names in a folder with one result per seed: those, and hidden files."""
-OPTIONAL: dict[str, type] = {"warnings": list, "sources": list, "offered_load": dict}
+OPTIONAL: dict[str, type] = {"warnings": list, "sources": list, "offered_load": dict, "world": dict}
 OF_THE_FILES: dict[str, type] = {"layout": int, "files": dict, SEAL: str}
 """Entries of summary.json that are no part of the result."""
 OF_THE_DAY = {"wall_s", "warnings"}

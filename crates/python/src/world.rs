@@ -1,0 +1,104 @@
+//! The network of a scenario for the soft switch, and its program.
+//!
+//! Leaves out: endpoints and workloads, which Python derives.
+
+use std::ffi::OsString;
+
+use incastle_queueing::{BufferConfig, PortBuffer};
+use incastle_scenario::Scenario;
+use incastle_scenario::language::switch::{Queue, Switch};
+use incastle_scenario::topology::layout::{End, Link};
+use incastle_softswitch::plan::{NetworkPlan, PortPlan, QueuePlan, Text};
+use incastle_units::Bytes;
+use pyo3::prelude::*;
+
+/// Runs the program `softswitch` with its arguments, its own name first. Returns the exit status.
+#[pyfunction]
+pub(crate) fn softswitch_program(py: Python<'_>, typed: Vec<OsString>) -> u8 {
+    py.detach(|| incastle_softswitch::run(typed))
+}
+
+/// The plan of a scenario's network, or the reason why the soft switch cannot be it: "links that ...".
+pub(crate) fn network_plan(scenario: &Scenario, dilation: u64) -> Result<NetworkPlan, String> {
+    let (layout, switches) = (scenario.layout(), scenario.switches());
+    let mut ports = Vec::new();
+    for link in &layout.links {
+        refuse_changes(link)?;
+        let (a, b) = link.ends;
+        for (from, to) in [(a, b), (b, a)] {
+            let (buffer, queue) = match from {
+                End::Host(_) => {
+                    let buffer = scenario.tables().host.queue.to_port_buffer();
+                    (buffer, QueuePlan::DropTail)
+                }
+                End::Switch(switch) => {
+                    let switch = switches[switch];
+                    let queue = switch.queue_to(layout.name(to));
+                    (buffer_of(switch)?, queue_of(queue, link)?)
+                }
+            };
+            ports.push(PortPlan {
+                from: layout.name(from).to_string(),
+                to: layout.name(to).to_string(),
+                rate: Text(link.rate),
+                delay: Text(link.delay),
+                buffer: match buffer {
+                    PortBuffer::Unlimited => None,
+                    PortBuffer::Limited(limit) => Some(Text(limit)),
+                },
+                queue,
+                record: false,
+            });
+        }
+    }
+    let plan = NetworkPlan {
+        hosts: layout.hosts.iter().map(ToString::to_string).collect(),
+        switches: layout.switches.iter().map(ToString::to_string).collect(),
+        ports,
+        mtu: Text(Bytes::new(1_500)),
+        dilation,
+        seed: scenario.seed(),
+    };
+    plan.graph().map_err(|error| error.to_string())?;
+    Ok(plan)
+}
+
+fn refuse_changes(link: &Link) -> Result<(), String> {
+    let what = if !link.schedule.is_empty() {
+        "links whose rate changes"
+    } else if !link.failures.is_empty() {
+        "links that fail"
+    } else if !link.degraded.is_empty() {
+        "degraded links"
+    } else {
+        return Ok(());
+    };
+    Err(what.to_owned())
+}
+
+fn buffer_of(switch: &Switch) -> Result<PortBuffer, String> {
+    if switch.pfc.is_some() {
+        return Err("PFC".to_owned());
+    }
+    if switch.qcn.is_some() {
+        return Err("QCN".to_owned());
+    }
+    match switch.buffer.to_config() {
+        BufferConfig::PerPort(buffer) => Ok(buffer),
+        BufferConfig::Shared(_) => Err("a buffer that ports share".to_owned()),
+    }
+}
+
+fn queue_of(queue: &Queue, link: &Link) -> Result<QueuePlan, String> {
+    let kind = match queue {
+        Queue::Drr(_) => "drr",
+        Queue::Priorities(_) => "priorities",
+        Queue::DualPi2(_) => "dualpi2",
+        Queue::DropTail(_)
+        | Queue::Red(_)
+        | Queue::Threshold(_)
+        | Queue::DoubleThreshold(_)
+        | Queue::Linear(_) => return Ok(QueuePlan::of(&queue.to_config(link.rate))),
+    };
+    Err(format!("queues of the kind {kind:?}"))
+}

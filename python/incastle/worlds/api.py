@@ -1,0 +1,163 @@
+"""`run_linux`: a scenario in real time, over the kernel's TCP."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import platform
+import time
+from typing import TYPE_CHECKING, Any
+
+from incastle import _engine, runner
+from incastle.results import Result
+from incastle.units import si
+from incastle.worlds import counterpart, plan, process, tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from incastle.scenario import Scenario
+
+LINUX = "linux"
+ALLOWED_LATENESS = 0.1
+"""Of the base RTT: packets later than this change the control's loop."""
+STEPS = (1, 2, 5)
+"""First digits of the dilations that are advised."""
+
+
+def run_linux(
+    scenario: Scenario,
+    *,
+    dilation: int = 1,
+    progress: Callable[[runner.Progress], object] | None = None,
+) -> Result:
+    """Run a scenario over the kernel's TCP, through the soft switch, in real time.
+
+    It takes `dilation` times the scenario's duration. Needs Linux and root. The result has the
+    tables of a simulation, in the scenario's own time; `Result.world` has what the machine did.
+
+    Args:
+        scenario: what to run; it is simulated first, for the instants and sizes of its flows.
+        dilation: rates are divided by it and times multiplied, 1 to 100000.
+        progress: called about ten times a second, in this thread.
+
+    Raises:
+        WorldError: the scenario has no counterpart, or the machine lacks something.
+        KeyboardInterrupt: Ctrl-C; nothing is left.
+
+    """
+    kernel = counterpart.of(scenario)
+    simulated = runner.run(scenario)
+    experiment = plan.experiment(scenario, simulated, kernel, dilation)
+    duration_s = scenario.duration_s
+    began = time.monotonic()
+
+    def show(real_s: float) -> None:
+        if progress is not None:
+            progress(runner.Progress(0, 1, real_s / dilation, duration_s))
+
+    outcome = process.outcome(experiment, duration_s * dilation, show)
+    found = tables.of(outcome, simulated, scenario.to_dict())
+    world = _world(outcome, dilation)
+    totals = _totals(found, simulated)
+    return Result(
+        name=scenario.name,
+        seed=scenario.seed,
+        digest=_digest(outcome),
+        version=_engine.__version__,
+        wall_s=time.monotonic() - began,
+        interrupted=False,
+        totals=totals,
+        scenario=scenario.resolved,
+        tables={"summary": _row(totals, simulated), **found},
+        warnings=(*(one.in_one_line for one in scenario.warnings), *kernel.warnings, *notes(world)),
+        offered_load=scenario.offered_load,
+        world=world,
+    )
+
+
+def _world(outcome: dict[str, Any], dilation: int) -> dict[str, Any]:
+    """Return what the machine did, and whether the result can be compared."""
+    network = outcome["network"]
+    lateness, base_rtt_s = network["lateness"], outcome["base_rtt_s"]
+    allowed_us = ALLOWED_LATENESS * base_rtt_s * dilation * 1e6
+    found = {
+        "name": LINUX,
+        "kernel": platform.release(),
+        "dilation": dilation,
+        "base_rtt_s": base_rtt_s,
+        "lateness": lateness,
+        "stolen_s": network["stolen_s"],
+        "real_time": outcome["real_time"],
+        "refused": network["refused"],
+        "missing_settings": outcome["missing_settings"],
+        "not_scaled": list(counterpart.NOT_SCALED) if dilation > 1 else [],
+        "comparable": lateness["p99_us"] <= allowed_us,
+    }
+    if not found["comparable"]:
+        found["dilation_needed"] = _round_up(dilation * lateness["p99_us"] / allowed_us)
+    return found
+
+
+def _round_up(factor: float) -> int:
+    """Return the next of 1, 2, 5, 10, 20, 50 and so on."""
+    power = 1
+    while True:
+        for step in STEPS:
+            if step * power >= factor:
+                return step * power
+        power *= 10
+
+
+def notes(world: dict[str, Any]) -> list[str]:
+    """Describe what is to be known of a result from another world."""
+    late = world["lateness"]
+    found = [
+        (
+            f"world linux, kernel {world['kernel']}, dilation {world['dilation']}: packets left "
+            f"{late['mean_us']:.1f} us late on average, 99 % within {late['p99_us']:.0f} us, "
+            f"at most {late['max_us']:.0f} us, in real time"
+        )
+    ]
+    if not world["comparable"]:
+        found.append(
+            "not comparable with the simulation: the 99th percentile of lateness exceeds a tenth "
+            f"of the base RTT ({si(world['base_rtt_s'], 's')}); "
+            f"--dilate {world['dilation_needed']} would do"
+        )
+    if world["refused"]:
+        found.append(f"{world['refused']} packets were not taken by their hosts")
+    if world["missing_settings"]:
+        found.append(f"this kernel has no setting {', '.join(world['missing_settings'])}")
+    if world["not_scaled"]:
+        found.append(f"dilation does not scale {'; '.join(world['not_scaled'])}")
+    return found
+
+
+def _totals(found: dict[str, Any], simulated: Result) -> dict[str, int | float]:
+    """Return the totals that real tables have, with the names of a simulation's."""
+    flows, links, transfers = found["flows"], found["links"], found["transfers"]
+    kept = ("simulated_s", "measured_from_s", "measured_to_s")
+    sums = ("delivered_bytes", "retransmissions", "timeouts")
+    return {
+        **{name: simulated.totals[name] for name in kept},
+        "packet_hops": int(links["packets"].sum()),
+        "data_packets": int(flows["packets"].sum()),
+        "flows": len(flows),
+        **{name: int(flows[name].sum()) for name in sums},
+        "drops": int(links["drops"].sum()),
+        "marks": int(links["marks"].sum()),
+        "transfers": int(transfers["completed_s"].count()),
+    }
+
+
+def _row(totals: dict[str, int | float], simulated: Result) -> Any:  # noqa: ANN401  a frame
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+    schema = simulated.summary.schema
+    return pl.DataFrame([totals], schema={name: schema[name] for name in totals})
+
+
+def _digest(outcome: dict[str, Any]) -> str:
+    """Return 16 hexadecimal digits of everything measured: no two real runs have the same."""
+    return hashlib.sha256(json.dumps(outcome, sort_keys=True).encode()).hexdigest()[:16]

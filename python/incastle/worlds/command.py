@@ -1,0 +1,89 @@
+"""`incastle run --world linux`: options, progress and what is kept of runs in real time."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from incastle import terminal
+from incastle.interrupts import INTERRUPTED
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Protocol
+
+    from incastle.results import Result
+    from incastle.scenario import Scenario
+
+    class Keeper(Protocol):
+        """Saves results, and shows them at the end."""
+
+        def keep(self, result: Result, suffix: str = "") -> None:
+            """Save a result."""
+
+        def show(self, *, as_json: bool) -> None:
+            """Print what there is."""
+
+        def tidy(self) -> None:
+            """Remove folders that were made for nothing."""
+
+
+MAX_DILATION = 100_000
+
+
+class World(StrEnum):
+    """Where a scenario runs."""
+
+    SIMULATED = "simulated"
+    LINUX = "linux"
+
+
+WorldOption = Annotated[
+    World, typer.Option(help="Simulate, or run over the kernel's TCP (docs/worlds.md).")
+]
+Dilate = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=MAX_DILATION,
+        metavar="N",
+        help="World linux: real time is N times slower.",
+        show_default="1",
+    ),
+]
+Repeat = Annotated[
+    int | None,
+    typer.Option(min=1, metavar="N", help="World linux: run it N times.", show_default="1"),
+]
+
+
+def check_world(
+    world: World, of_linux: Mapping[str, object], of_simulated: Mapping[str, object]
+) -> None:
+    """Refuse options that the world does not have."""
+    others = of_linux if world is World.SIMULATED else of_simulated
+    for name, value in others.items():
+        if value is not None:
+            raise typer.BadParameter(f"{name} is not for --world {world}")
+
+
+def run_real(
+    scenario: Scenario, dilation: int, repeats: int, keeper: Keeper, *, as_json: bool
+) -> None:
+    """Run a scenario in real time, as often as requested; what is finished is kept."""
+    from incastle.worlds.api import run_linux  # noqa: PLC0415  slow to import
+
+    try:
+        for number in range(1, repeats + 1):
+            what = f"{scenario.name}, run {number} of {repeats}" if repeats > 1 else scenario.name
+            with terminal.json_alone(as_json), terminal.progress_bar(what) as progress:
+                result = run_linux(scenario, dilation=dilation, progress=progress)
+            keeper.keep(result, suffix=f"-{number}" if repeats > 1 else "")
+    except KeyboardInterrupt:
+        terminal.error("interrupted: nothing of this run is kept, and nothing of it is left")
+        raise typer.Exit(INTERRUPTED) from None
+    finally:
+        keeper.show(as_json=as_json)
+        keeper.tidy()

@@ -1,0 +1,162 @@
+"""What of a scenario the kernel's TCP and the soft switch have, and what they lack.
+
+Leaves out: the network, which the engine checks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from incastle.errors import IncastleError
+
+if TYPE_CHECKING:
+    from incastle.scenario import Scenario
+
+CONTROLS = {"new-reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp"}
+"""The kernel's name of each control of scenarios."""
+WORKLOADS = ("bulk", "flow-list", "permutation", "poisson", "barrier-incast", "query")
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+NOT_SCALED = (
+    "the delayed-ACK timeout (40 ms in the kernel)",
+    "the initial RTO (1 s)",
+    "the time-out of HyStart's train (cubic)",
+    "the kernel's clock of RTT samples (1 us) and of timers (1 ms to 4 ms)",
+)
+"""Times of the kernel that dilation does not multiply."""
+
+
+class WorldError(IncastleError):
+    """A scenario without a counterpart in another world, or a machine that lacks something."""
+
+
+@dataclass(frozen=True)
+class Counterpart:
+    """The kernel's side of a scenario.
+
+    Attributes:
+        controls: the kernel's congestion control by group.
+        settings: names under /proc/sys/net/ipv4 and their values.
+        warnings: what differs from the scenario, each with its reason.
+
+    """
+
+    controls: dict[str, str]
+    settings: list[tuple[str, str]]
+    warnings: list[str] = field(default_factory=list)
+
+
+def of(scenario: Scenario) -> Counterpart:
+    """Return the counterpart of a scenario.
+
+    Raises:
+        WorldError: it has none; the message has the key and what would do.
+
+    """
+    fields = scenario.to_dict()
+    available = _available()
+    controls = {}
+    for group, flows in fields["flows"].items():
+        _check_workload(group, flows)
+        _check_transport(group, flows["transport"])
+        controls[group] = _control(group, flows["transport"], available)
+    return Counterpart(controls, _settings(fields["transport"]), _warnings(fields))
+
+
+def _available() -> list[str]:
+    try:
+        return AVAILABLE.read_text(encoding="ascii").split()
+    except OSError:
+        raise WorldError("--world linux needs Linux: this system has no TCP of it") from None
+
+
+def _check_workload(group: str, flows: dict[str, Any]) -> None:
+    workload = flows["workload"]
+    where = f"flows.{group}.workload"
+    if workload not in WORKLOADS:
+        raise WorldError(
+            f'{where} = "{workload}" has no counterpart in the world linux; '
+            f"there are: {', '.join(WORKLOADS)}"
+        )
+    if workload == "query" and "rate" in flows:
+        raise WorldError(
+            f"flows.{group}.rate: queries at random instants have no counterpart in the world "
+            "linux; without `rate` a client queries again after the last response"
+        )
+
+
+def _check_transport(group: str, transport: dict[str, Any]) -> None:
+    where = f"flows.{group}.transport"
+    if transport["kind"] != "tcp":
+        raise WorldError(
+            f'{where}.kind = "{transport["kind"]}" has no counterpart in the world linux: '
+            'the kernel\'s sockets are "tcp"'
+        )
+    if transport["framing"] != "ip":
+        raise WorldError(
+            f'{where}.framing = "{transport["framing"]}": the soft switch counts IP packets; '
+            "--set transport.framing=ip"
+        )
+
+
+def _control(group: str, transport: dict[str, Any], available: list[str]) -> str:
+    wanted = transport["congestion"]
+    there = [name for name, kernel in CONTROLS.items() if kernel in available]
+    if CONTROLS.get(wanted) not in available:
+        raise WorldError(
+            f'flows.{group}.transport.congestion = "{wanted}": this kernel has no such control; '
+            f"it has {', '.join(there)} (--set transport.congestion={there[-1]})"
+        )
+    return CONTROLS[wanted]
+
+
+def _settings(transport: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the kernel's settings for the keys of [transport]."""
+
+    def flag(key: str, on: str = "1") -> str:
+        return on if transport.get(key) else "0"
+
+    by_time = transport["recovery"] == "rack-tlp"
+    return [
+        ("tcp_ecn", "0" if transport["ecn"] == "off" else "1"),
+        ("tcp_ecn_fallback", "0"),
+        ("tcp_sack", "0" if transport["recovery"] == "new-reno" else "1"),
+        ("tcp_recovery", "1" if by_time else "0"),
+        ("tcp_early_retrans", flag("tail_loss_probe", "3")),
+        ("tcp_dsack", flag("dsack")),
+        ("tcp_frto", flag("f_rto", "2")),
+        ("tcp_timestamps", flag("timestamps")),
+        ("tcp_slow_start_after_idle", flag("slow_start_after_idle")),
+        # No connection begins with what an earlier one has learnt.
+        ("tcp_no_metrics_save", "1"),
+        # The kernel takes little that it cannot send yet, so that a stop is one.
+        ("tcp_notsent_lowat", "131072"),
+        ("tcp_rmem", "4096 1048576 67108864"),
+        ("tcp_wmem", "4096 1048576 67108864"),
+    ]
+
+
+def _warnings(fields: dict[str, Any]) -> list[str]:
+    found = []
+    transport = fields["transport"]
+    for group, flows in fields["flows"].items():
+        one = flows["transport"]
+        differs = [key for key in ("ecn", "recovery", "min_rto") if one[key] != transport[key]]
+        if differs:
+            found.append(
+                f"flows.{group}.transport.{differs[0]}: the kernel has one value for each host; "
+                "that of [transport] holds"
+            )
+        if one["congestion"] == "bbr":
+            found.append(f"flows.{group}: the kernel's BBR is version 1, the simulator's is 3")
+        if flows.get("request_jitter", "0 s") != "0 s":
+            found.append(f"flows.{group}.request_jitter: requests leave at once in the world linux")
+    if transport["timestamps"]:
+        found.append(
+            "transport.timestamps: the kernel's take 12 bytes of each segment's payload, "
+            "the simulator's none"
+        )
+    if fields["host"]["jitter"] != "0 s":
+        found.append("host.jitter: the kernel has its own")
+    return found

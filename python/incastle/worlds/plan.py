@@ -1,0 +1,160 @@
+"""From a scenario to the experiment of the program `softswitch`.
+
+The scenario is simulated first: the instants and sizes of its flows are those of the simulation.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from incastle.scenario import checked_form
+from incastle.worlds.counterpart import Counterpart, WorldError
+
+if TYPE_CHECKING:
+    from incastle.results import Result
+    from incastle.scenario import Scenario
+
+HEADERS = 40
+"""Bytes of an IPv4 and a TCP header without options."""
+REQUESTS = ("barrier-incast", "query")
+SAMPLES = 1000
+"""Samples of a window that the scenario stores at each change: as many as this in all."""
+
+
+def experiment(
+    scenario: Scenario, simulated: Result, kernel: Counterpart, dilation: int
+) -> dict[str, Any]:
+    """Return the experiment as the program reads it.
+
+    Raises:
+        WorldError: the network has no counterpart; the message names what.
+
+    """
+    text, reason = checked_form(scenario).soft_network(dilation)
+    if text is None:
+        raise WorldError(f"this network has no counterpart in the world linux: {reason}")
+    fields = scenario.to_dict()
+    transport, measure = fields["transport"], fields["measure"]
+    network = json.loads(text)
+    network["mtu"] = f"{_bytes(transport['mss']) + HEADERS} B"
+    duration = fields["run"]["duration"]
+    until = measure["until"] if measure["until"] != "end" else duration
+    flows = _flows(fields, simulated, kernel)
+    return {
+        "network": network,
+        "kernel": {
+            "settings": kernel.settings,
+            "min_rto": transport["min_rto"],
+            "initial_window": _packets(transport),
+            "gso_max_segs": fields["host"]["tso_burst"],
+        },
+        "duration": duration,
+        "warmup": measure["warmup"],
+        "until": until,
+        "flows": flows,
+        "requests": _requests(fields, simulated),
+        "window_every": _every(measure["window"], duration),
+        "throughput_every": _every(measure["throughput"], duration) or "10 ms",
+        "queue_every": _every(measure["queue"], duration),
+        "queue_ports": _queue_ports(simulated),
+    }
+
+
+def _flows(fields: dict[str, Any], simulated: Result, kernel: Counterpart) -> list[dict[str, Any]]:
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    finite = simulated.transfers.filter(pl.col("kind") == "flow")
+    sizes = dict(zip(finite["flow"], finite["bytes"], strict=True))
+    found = []
+    for row in simulated.flows.iter_rows(named=True):
+        group = fields["flows"][row["group"]]
+        data: str | dict[str, str] = "unlimited"
+        if group["workload"] in REQUESTS:
+            data = "responses"
+        elif row["flow"] in sizes:
+            data = {"size": f"{sizes[row['flow']]} B"}
+        started = row["started_s"] or 0.0
+        one = {
+            "from": row["from"],
+            "to": row["to"],
+            "congestion": kernel.controls[row["group"]],
+            "start": f"{round(started * 1e9)} ns",
+            "data": data,
+        }
+        if group["stop"] != "end":
+            one["stop"] = group["stop"]
+        found.append(one)
+    return found
+
+
+def _requests(fields: dict[str, Any], simulated: Result) -> list[dict[str, Any]]:
+    """Return the requests of each client of each group, in the order of `clients`."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    responses = simulated.transfers.filter(pl.col("kind") == "response")
+    sizes = dict(zip(responses["flow"], responses["bytes"], strict=True))
+    found = []
+    for name, _, rows in clients(fields, simulated):
+        group = fields["flows"][name]
+        rounds = group["rounds"]
+        numbers = list(rows["flow"])
+        if missing := [flow for flow in numbers if flow not in sizes]:
+            raise WorldError(
+                f"flows.{name}: the simulation ended before flow {missing[0]} had a request; "
+                "a longer run.duration shows the size of its response"
+            )
+        one = {
+            "flows": numbers,
+            "request": group["request"],
+            "responses": [f"{sizes[flow]} B" for flow in numbers],
+            "rounds": None if rounds == "unlimited" else rounds,
+            "think_time": group["think_time"],
+            "start": group["start"],
+        }
+        if group["stop"] != "end":
+            one["stop"] = group["stop"]
+        found.append(one)
+    return found
+
+
+def clients(fields: dict[str, Any], simulated: Result) -> list[tuple[str, int, Any]]:
+    """Return group, number and flows of each client that sends requests."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    found = []
+    for name, group in fields["flows"].items():
+        if group["workload"] in REQUESTS:
+            own = simulated.flows.filter(pl.col("group") == name)
+            parts = own.partition_by("to", maintain_order=True)
+            found += [(name, number, part) for number, part in enumerate(parts)]
+    return found
+
+
+def _every(choice: Any, duration: str) -> str | None:  # noqa: ANN401  any TOML value
+    """Return the interval of a key under [measure]."""
+    if choice == "off":
+        return None
+    if isinstance(choice, dict) and "every" in choice:
+        return str(choice["every"])
+    number, unit = duration.split()
+    return f"{float(number) / SAMPLES:g} {unit}"
+
+
+def _queue_ports(simulated: Result) -> list[str]:
+    samples = simulated.tables.get("queue_samples")
+    return [] if samples is None else samples["port"].unique(maintain_order=True).to_list()
+
+
+def _packets(transport: dict[str, Any]) -> int:
+    text = str(transport["initial_window"])
+    number, _, unit = text.partition(" ")
+    if unit.startswith("packet"):
+        return int(number)
+    return max(1, _bytes(text) // _bytes(transport["mss"]))
+
+
+def _bytes(text: str) -> int:
+    number, _, unit = str(text).partition(" ")
+    scale = {"B": 1, "KB": 1_000, "KiB": 1_024, "MB": 1_000_000, "MiB": 1 << 20}
+    return round(float(number) * scale[unit])

@@ -1,0 +1,185 @@
+"""From the outcome of an experiment to the tables of a result, in the scenario's time.
+
+Counters that the kernel does not have are null: fast retransmits, reductions by ECN.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from incastle.worlds.plan import clients
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from incastle.results import Result
+
+LAST_SINGLE_BIN = 1024
+"""The longest queue with a separate bin; then powers of two, as in the simulator."""
+
+
+def of(outcome: dict[str, Any], simulated: Result, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables by name, with the columns and types of the simulation's."""
+    found = {
+        "flows": _flows(outcome, simulated),
+        "transfers": _transfers(outcome, simulated, fields),
+        "rounds": _rounds(outcome, simulated, fields),
+        "links": _links(outcome),
+        "queues": _queues(outcome),
+        "goodput": _goodput(outcome),
+        "windows": _windows(outcome, simulated),
+        "throughput": _throughput(outcome, simulated),
+        "queue_samples": _queue_samples(outcome),
+    }
+    return {
+        name: _like(rows, simulated.tables[name])
+        for name, rows in found.items()
+        if name in simulated.tables
+    }
+
+
+def _like(rows: list[dict[str, Any]], model: pl.DataFrame) -> pl.DataFrame:
+    """Return rows as a frame with the columns of another; what they lack is null."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are made
+
+    complete = [{name: row.get(name) for name in model.columns} for row in rows]
+    return pl.DataFrame(complete, schema=model.schema)
+
+
+def _flows(outcome: dict[str, Any], simulated: Result) -> list[dict[str, Any]]:
+    found = []
+    names = simulated.flows.select("flow", "group", "index", "from", "to")
+    own = {row["flow"]: row for row in outcome["flows"]}
+    ends = {row["flow"]: _end(row, simulated) for row in simulated.flows.iter_rows(named=True)}
+    for name in names.iter_rows(named=True):
+        row = own[name["flow"]]
+        lasted = (row["completed_s"] or ends[name["flow"]]) - row["started_s"]
+        bits = row["delivered_bytes"] * 8
+        row["goodput_bit_s"] = bits / lasted if lasted > 0 else None
+        found.append({**row, **name, "cnms": 0, "send_buffer_drops": 0})
+    return found
+
+
+def _end(row: dict[str, Any], simulated: Result) -> float:
+    """Return when a flow ends that has no last byte: as its goodput in the simulation counts."""
+    end = float(simulated.totals["simulated_s"])
+    if row["completed_s"] is not None or not row["goodput_bit_s"]:
+        return end
+    started = row["started_s"] or 0.0
+    return float(min(end, started + row["delivered_bytes"] * 8 / row["goodput_bit_s"]))
+
+
+def _transfers(
+    outcome: dict[str, Any], simulated: Result, fields: dict[str, Any]
+) -> list[dict[str, Any]]:
+    names = {row["flow"]: row for row in simulated.flows.iter_rows(named=True)}
+    found = []
+    for row in outcome["transfers"]:
+        flow = names[row["flow"]]
+        kind = "flow" if row["round"] is None else "response"
+        found.append({**row, "group": flow["group"], "index": flow["index"], "kind": kind})
+    of_rounds = [
+        {**row, "kind": "round", "flow": None} for row in _rounds(outcome, simulated, fields)
+    ]
+    for row in found + of_rounds:
+        done = row["completed_s"]
+        row["fct_s"] = None if done is None else done - row["started_s"]
+    return found + of_rounds
+
+
+def _rounds(
+    outcome: dict[str, Any], simulated: Result, fields: dict[str, Any]
+) -> list[dict[str, Any]]:
+    of_clients = clients(fields, simulated)
+    found = []
+    for row in outcome["rounds"]:
+        group, index, _ = of_clients[row["requests"]]
+        done = row["completed_s"]
+        lasted = None if done is None else done - row["started_s"]
+        goodput = row["bytes"] * 8 / lasted if lasted else None
+        found.append({**row, "group": group, "index": index, "goodput_bit_s": goodput})
+    return found
+
+
+def _links(outcome: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for port in outcome["network"]["ports"]:
+        queue = port["queue_packets"] if port["of_switch"] else {}
+        found.append(
+            {
+                "port": port["port"],
+                "packets": port["left"],
+                "bytes": port["left_bytes"],
+                "drops": port["dropped_full"] + port["dropped_early"],
+                "lost_on_wire": 0,
+                "corrupted": 0,
+                "marks": port["marked"],
+                "cnms": 0,
+                "utilisation": port["utilisation"],
+                "mean_queue_packets": queue.get("mean"),
+                "max_queue_packets": queue.get("max"),
+                "max_bytes": port["max_stored_bytes"] if port["of_switch"] else None,
+            }
+        )
+    return found
+
+
+def _queues(outcome: dict[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for port in outcome["network"]["ports"]:
+        if not port["of_switch"]:
+            continue
+        bins: dict[int, float] = {}
+        for packets, seconds in enumerate(port["queue_seconds"]):
+            if seconds > 0:
+                lower = packets
+                if packets > LAST_SINGLE_BIN:
+                    lower = 1 << (packets.bit_length() - 1)
+                bins[lower] = bins.get(lower, 0.0) + seconds
+        found += [
+            {"port": port["port"], "packets": packets, "seconds": seconds}
+            for packets, seconds in bins.items()
+        ]
+    return found
+
+
+def _goodput(outcome: dict[str, Any]) -> list[dict[str, Any]]:
+    hosts = outcome["hosts"]
+    by_bin: dict[tuple[int, int], dict[str, int]] = {}
+    for name, column in (("goodput", "bytes"), ("ip_bytes", "ip_bytes")):
+        for number, host, count in outcome[name]:
+            by_bin.setdefault((number, host), {})[column] = count
+    return [
+        {
+            "time_s": number / 1000,
+            "host": hosts[host],
+            "bytes": counts.get("bytes", 0),
+            "ip_bytes": counts.get("ip_bytes", 0),
+        }
+        for (number, host), counts in sorted(by_bin.items())
+    ]
+
+
+def _windows(outcome: dict[str, Any], simulated: Result) -> list[dict[str, Any]]:
+    chosen = _chosen(simulated, "windows")
+    return [row for row in outcome["windows"] if row["flow"] in chosen]
+
+
+def _throughput(outcome: dict[str, Any], simulated: Result) -> list[dict[str, Any]]:
+    chosen = _chosen(simulated, "throughput")
+    every = outcome["throughput_every_s"]
+    return [
+        {"time_s": number * every, "flow": flow, "bytes": count}
+        for number, flow, count in outcome["throughput"]
+        if flow in chosen
+    ]
+
+
+def _chosen(simulated: Result, table: str) -> set[int]:
+    frame = simulated.tables.get(table)
+    return set() if frame is None else set(frame["flow"].unique())
+
+
+def _queue_samples(outcome: dict[str, Any]) -> list[dict[str, Any]]:
+    names = ("time_s", "port", "packets", "bytes")
+    return [dict(zip(names, row, strict=True)) for row in outcome["queue_samples"]]
