@@ -1,8 +1,8 @@
 //! The waits of a critical path for PFC: who paused a port, because of which port, and the root.
 //!
 //! A pause has the cause that it had when its frame was sent: the egress port of the switch that held most of the
-//! data, and the root of its congestion tree. Waits at one port for one root are one wait. Leaves out: later changes
-//! of the cause.
+//! data, and the root of its congestion tree. Waits at one port for one root are one wait. Leaves out: a cause
+//! that changes later.
 
 use serde::Serialize;
 

@@ -77,7 +77,7 @@ impl CertainMark {
         }
     }
 
-    /// Whether an arriving ECN-capable packet is marked: so many packets and bytes wait.
+    /// Whether an arriving ECN-capable packet is marked while this number of packets and bytes waits.
     #[inline]
     pub fn applies(self, packets: u32, bytes: u64) -> bool {
         packets > self.packets || self.bytes < u32::MAX && bytes > u64::from(self.bytes)

@@ -18,7 +18,7 @@ pub fn of(host: usize) -> Ipv4Addr {
     Ipv4Addr::new(NETWORK[0], NETWORK[1], high, low)
 }
 
-/// The host that an address belongs to, among so many.
+/// The host that has an address, of a network of `hosts`.
 pub fn host(address: Ipv4Addr, hosts: usize) -> Option<usize> {
     let [first, second, high, low] = address.octets();
     let number = usize::from(u16::from_be_bytes([high, low])).checked_sub(1)?;

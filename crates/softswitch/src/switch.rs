@@ -12,14 +12,14 @@ use std::process::{Command, Stdio};
 use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::SeedableRng;
-use rustix::event::{Timespec, epoll};
+use rustix::event::epoll;
 use rustix::thread::{gettid, set_current_timer_slack};
 
 use crate::address;
 use crate::clock::Clock;
 use crate::network::Network;
 use crate::tun::Tun;
-use crate::wait::readable;
+use crate::wait::{NO_EVENT, readable, ready_now};
 
 /// The loop does not sleep when a packet is due within this time: a sleeping thread may wake that late.
 const AWAKE: Span = Span::from_us(80);
@@ -126,20 +126,8 @@ impl Switch {
 
     /// Reads what has arrived, without waiting.
     fn receive(&mut self) -> io::Result<()> {
-        let mut events = [epoll::Event {
-            flags: epoll::EventFlags::empty(),
-            data: epoll::EventData::new_u64(0),
-        }; EVENTS];
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let found = match epoll::wait(&self.arrivals, &mut events, Some(&at_once)) {
-            Ok(found) => found,
-            Err(rustix::io::Errno::INTR) => 0,
-            Err(error) => return Err(error.into()),
-        };
-        for event in &events[..found] {
+        let mut events = [NO_EVENT; EVENTS];
+        for event in ready_now(&self.arrivals, &mut events)? {
             let host = event.data.u64() as usize;
             for _ in 0..BATCH {
                 self.deliver_due();

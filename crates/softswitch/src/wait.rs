@@ -4,13 +4,35 @@
 //! not.
 
 use std::io;
-use std::os::fd::BorrowedFd;
+use std::os::fd::{AsFd, BorrowedFd};
 
 use incastle_units::Time;
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::event::{PollFd, PollFlags, Timespec, epoll, poll};
 use rustix::io::Errno;
 
 use crate::clock::Clock;
+
+/// The content of a buffer of events that epoll has not written.
+pub(crate) const NO_EVENT: epoll::Event = epoll::Event {
+    flags: epoll::EventFlags::empty(),
+    data: epoll::EventData::new_u64(0),
+};
+
+/// The events that epoll has now, as many as `events` has room for, without waiting.
+pub(crate) fn ready_now(
+    watched: impl AsFd,
+    events: &mut [epoll::Event],
+) -> io::Result<&[epoll::Event]> {
+    let at_once = Timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    match epoll::wait(watched, &mut *events, Some(&at_once)) {
+        Ok(found) => Ok(&events[..found]),
+        Err(Errno::INTR) => Ok(&[]),
+        Err(error) => Err(error.into()),
+    }
+}
 
 /// Waits until one of `sources` can be read or has ended, or until `deadline`; tells which.
 pub fn readable(

@@ -1,4 +1,4 @@
-//! What endpoints measure, in the time of the scenario.
+//! The measurements of endpoints, in the time of the scenario.
 
 use std::collections::BTreeMap;
 
@@ -19,13 +19,13 @@ pub struct FlowRow {
     pub delivered_bytes: u64,
     /// Segments sent with data.
     pub packets: u32,
-    /// Of these, retransmissions.
+    /// Retransmissions among them.
     pub retransmissions: u32,
     /// Retransmission timeouts.
     pub timeouts: u16,
     /// Segments delivered.
     pub delivered: u32,
-    /// Of these, reported with a mark.
+    /// Those among them that were reported with a mark.
     pub delivered_ce: u32,
     /// Marks that the network gave its packets, at each port counted.
     pub marks: u64,

@@ -47,9 +47,9 @@ pub(super) struct TcpInfo {
     pub(super) retransmissions: u32,
     /// Segments sent with data.
     pub(super) data_segments: u32,
-    /// Segments delivered, and those of them that were marked.
+    /// Segments delivered.
     pub(super) delivered: u32,
-    /// Of these, reported with a mark.
+    /// Those among them that were reported with a mark.
     pub(super) delivered_ce: u32,
     /// Bytes sent, retransmissions included.
     pub(super) bytes_sent: u64,

@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 
 use incastle_units::{Span, Time};
-use rustix::event::{Timespec, epoll};
+use rustix::event::epoll;
 
 use crate::address;
 use crate::clock::Clock;
@@ -16,7 +16,7 @@ use crate::endpoint::plan::{Data, ExperimentPlan};
 use crate::endpoint::rows::{FlowRow, RoundRow, Rows, TransferRow, WindowRow};
 use crate::endpoint::tcp_info::{self, Diagnostics, TcpInfo};
 use crate::namespace::Namespace;
-use crate::wait::readable;
+use crate::wait::{NO_EVENT, readable, ready_now};
 
 /// Events taken from the kernel at once.
 const EVENTS: usize = 256;
@@ -52,7 +52,7 @@ impl Timeline {
     }
 }
 
-/// What happens at an instant, whatever the network does.
+/// An event whose instant is known, whatever the network does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
     Open(usize),
@@ -280,20 +280,8 @@ impl<'a> Workload<'a> {
     }
 
     fn serve(&mut self) -> io::Result<()> {
-        let mut events = [epoll::Event {
-            flags: epoll::EventFlags::empty(),
-            data: epoll::EventData::new_u64(0),
-        }; EVENTS];
-        let at_once = Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        let found = match epoll::wait(&self.ready, &mut events, Some(&at_once)) {
-            Ok(found) => found,
-            Err(rustix::io::Errno::INTR) => 0,
-            Err(error) => return Err(error.into()),
-        };
-        for event in &events[..found] {
+        let mut events = [NO_EVENT; EVENTS];
+        for event in ready_now(&self.ready, &mut events)? {
             match Source::of(event.data) {
                 Source::Listener(host) => self.accept(host)?,
                 Source::Sender(flow) => self.serve_sender(flow)?,
