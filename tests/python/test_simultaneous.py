@@ -66,7 +66,8 @@ def test_columns_without_spread_have_no_t() -> None:
     constant = [2.0] * BOOTSTRAP_FROM
     varied = normal((BOOTSTRAP_FROM, 1)).T.tolist()
     assert critical([constant]) == 0
-    assert critical([constant, *varied]) == critical(varied)
+    # Not to the last bit: a processor adds the columns of one shape in another order.
+    assert critical([constant, *varied]) == pytest.approx(critical(varied), rel=1e-12)
 
 
 @pytest.mark.parametrize("seeds", [3, 5, BOOTSTRAP_FROM - 1])

@@ -104,6 +104,8 @@ struct Rounds {
 pub struct Workload<'a> {
     plan: &'a ExperimentPlan,
     time: Timeline,
+    /// When the experiment ends; nothing from then on is counted.
+    end: Time,
     flows: Vec<Flow>,
     /// By flow: its hosts.
     hosts: Vec<(usize, usize)>,
@@ -170,6 +172,7 @@ impl<'a> Workload<'a> {
         };
         Ok(Self {
             time,
+            end: time.real(plan.duration.0),
             completed: vec![None; flows.len()],
             rounds: plan.requests.iter().map(|one| closed(&one.flows)).collect(),
             diagnostics: places
@@ -205,12 +208,11 @@ impl<'a> Workload<'a> {
         if let Some(every) = self.plan.window_every {
             self.schedule(every.0, Event::Sample);
         }
-        let end = self.time.real(self.plan.duration.0);
-        while self.time.clock.now() < end {
+        while self.time.clock.now() < self.end {
             let next = self
                 .agenda
                 .peek()
-                .map_or(end, |Reverse((at, _))| end.min(*at));
+                .map_or(self.end, |Reverse((at, _))| self.end.min(*at));
             readable(&self.time.clock, &[self.ready.as_fd()], Some(next))?;
             self.serve()?;
             while let Some(Reverse((at, event))) = self.agenda.peek().copied() {
@@ -328,11 +330,14 @@ impl<'a> Workload<'a> {
     }
 
     fn serve_receiver(&mut self, number: usize) -> io::Result<()> {
+        let now = self.time.clock.now();
+        if now >= self.end {
+            return Ok(());
+        }
         let count = self.flows[number].read(&mut self.room)?;
         if count == 0 {
             return Ok(());
         }
-        let now = self.time.clock.now();
         let at = self.time.own(now).as_ps();
         let bin = at / self.plan.throughput_every.0.as_ps();
         *self.rows.throughput.entry((bin, number)).or_default() += count;
@@ -414,7 +419,11 @@ impl<'a> Workload<'a> {
     }
 
     fn sample(&mut self) -> io::Result<()> {
-        let time_s = self.time.own_s(self.time.clock.now());
+        let now = self.time.clock.now();
+        if now >= self.end {
+            return Ok(());
+        }
+        let time_s = self.time.own_s(now);
         let dilation = self.time.dilation as f64;
         let mut rows = std::mem::take(&mut self.rows.windows);
         self.each_info(|flow, info| {
