@@ -10,7 +10,7 @@ import pytest
 
 from incastle.build import engine_build
 from incastle.reproduction import report, studies
-from incastle.reproduction.changes import ChangeError, changed, open_points
+from incastle.reproduction.changes import ChangeError, OpenPoints, changed, open_points
 from incastle.reproduction.papers import Length, discover
 from incastle.reproduction.run_cache import RunCache
 from incastle.reproduction.scores import share
@@ -245,7 +245,6 @@ def test_an_interrupted_command_shows_what_is_finished(
     [
         (("dt-cwb",), "did you mean 'dt-cwa'"),
         (("comparison",), "has no claims"),
-        (("dctcp",), "declares no open point"),
         (("dt-cwa", "--budget", "soon"), "expected a time such as 90s, 5m or 1h"),
         (("dt-cwa", "--length", "short"), "expected quick, default, full"),
     ],
@@ -256,6 +255,15 @@ def test_bad_input_is_one_message(
     output = cli("readings", *arguments)
     assert output.status == 2
     assert message in output.err
+
+
+def test_a_paper_without_open_points_is_refused(
+    cli: Callable[..., Output], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(readings_study, "open_points", lambda _folder: OpenPoints((), (), ()))
+    output = cli("readings", "dctcp", "--length", "quick")
+    assert output.status == 2
+    assert "declares no open point" in output.err
 
 
 def test_studies_of_another_engine_are_not_shown(tmp_path: Path) -> None:
