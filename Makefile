@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-ns3-rdma bench-transports docs wheel clean system deny lab wasm-digest
+.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-ns3-rdma bench-transports validate-worlds docs wheel clean system deny lab wasm-digest
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -58,6 +58,9 @@ test-all: test ## `test`, then the full counts of random inputs, the documents, 
 
 bench: setup ## all benchmarks, compared with ns-2 and ns-3 (downloads it), docs/benchmarks.md
 	@$(BIN)/python bench/bench.py
+
+validate-worlds: setup ## the kernel's TCP in real time against the simulator (needs root; goes on where it ended)
+	$(BIN)/incastle validate-worlds --out validate-worlds --figure validate-worlds/ratios.png --table validate-worlds/table.md
 
 bench-ns3: setup ## the cluster benchmark and the star compared with ns-3 (downloads it)
 	@$(BIN)/python bench/versus_ns3/run.py

@@ -60,13 +60,18 @@ def test_the_tables_are_those_of_a_simulation(tmp_path: Path) -> None:
 
 def test_a_late_run_is_not_comparable() -> None:
     late = {"mean_us": 10.0, "p50_us": 10.0, "p99_us": 60.0, "max_us": 100.0}
-    network = {"lateness": late, "stolen_s": 0.0, "refused": 0}
+    network = {"lateness": late, "stolen_s": 0.0, "refused": 0, "stalled_s": 0.0, "seconds": 1.0}
     outcome = {"network": network, "base_rtt_s": 1e-4, "real_time": True, "missing_settings": []}
     # A tenth of 100 us is 10 us: 60 us need a dilation of 6 or more.
     world = api._world(outcome, 1)
     assert (world["comparable"], world["dilation_needed"]) == (False, 10)
     assert any("--dilate 10 would do" in note for note in api.notes(world))
     assert api._world(outcome, 10)["comparable"]
+    # 30 ms of each second are three times the allowed share; few packets are late meanwhile.
+    network["stalled_s"] = 0.3
+    world = api._world(outcome, 10)
+    assert (world["comparable"], world["dilation_needed"]) == (False, 50)
+    assert any("stood still for 3.0 % of the time" in note for note in api.notes(world))
 
 
 @pytest.mark.parametrize(
@@ -104,35 +109,117 @@ def test_options_of_the_other_world_are_refused(words: list[str]) -> None:
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_nothing_is_left_whenever_it_ends(tmp_path: Path, how: signal.Signals) -> None:
     real()
+    end_at_random(tmp_path, how, 2)
+
+
+@pytest.mark.alone
+@pytest.mark.slow
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_nothing_is_left_after_twenty_moments(tmp_path: Path, how: signal.Signals) -> None:
+    real()
+    end_at_random(tmp_path, how, 20)
+
+
+def end_at_random(folder: Path, how: signal.Signals, times: int) -> None:
+    """End runs at random moments of their start and of their network; look for what is left."""
     command = [sys.executable, "-m", "incastle", "run", str(TWO_FLOWS), "--world", "linux"]
-    command += ["--dilate", "100", "--out", str(tmp_path / "result")]
+    command += ["--dilate", "100", "--out", str(folder / "result")]
     command += ["--set", "transport.congestion=cubic"]
     draws = random.Random(1)  # noqa: S311  instants, not secrets
-    for _ in range(2):
-        with subprocess.Popen(command, cwd=tmp_path, start_new_session=True) as process:
-            time.sleep(2 + draws.uniform(0, 3))
+    devices = devices_here()
+    for number in range(times):
+        with subprocess.Popen(
+            command, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL
+        ) as process:
+            if number % 2:
+                assert has_network(process.pid)
+            time.sleep(draws.uniform(0, 2))
+            namespaces = namespaces_of(process.pid)
             process.send_signal(how)
             process.wait(timeout=60)
-        assert not (tmp_path / "result").exists()
-        assert gone(tmp_path)
+        assert not (folder / "result").exists()
+        assert gone(process.pid), f"after {how.name}: {members(process.pid)}"
+        assert not pinned() & namespaces
+        assert devices_here() == devices
 
 
-def gone(folder: Path) -> bool:
-    """Return whether the soft switch of a run in this folder ends within seconds."""
-    for _ in range(100):
-        if not any(is_switch_of(place, folder) for place in Path("/proc").glob("[0-9]*")):
+def has_network(session: int) -> bool:
+    """Return whether a session has network namespaces within a minute."""
+    for _ in range(600):
+        if namespaces_of(session):
             return True
         time.sleep(0.1)
     return False
 
 
-def is_switch_of(place: Path, folder: Path) -> bool:
-    """Return whether a process is a soft switch in this folder."""
-    try:
-        words = (place / "cmdline").read_bytes().split(b"\0")
-        return b"incastle.worlds.program" in words and (place / "cwd").readlink() == folder
-    except OSError:
-        return False
+def gone(session: int) -> bool:
+    """Return whether all processes of a session end within seconds."""
+    for _ in range(100):
+        if not members(session):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def members(session: int) -> list[str]:
+    """Return the command lines of a session's processes; those that have ended do not count."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            # The fields behind the name: state, parent, group, session (proc_pid_stat(5)).
+            state, _, _, of = (place / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(of) == session and state != "Z":
+                found.append((place / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def namespaces_of(session: int) -> set[str]:
+    """Return the network namespaces that processes of a session hold open."""
+    found = set()
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            of = (place / "stat").read_text().rpartition(")")[2].split()[3]
+            if int(of) == session:
+                links = [str(one.readlink()) for one in (place / "fd").iterdir()]
+                found |= {link for link in links if link.startswith("net:")}
+        except OSError:
+            continue
+    return found
+
+
+def pinned() -> set[str]:
+    """Return the network namespaces that a mount keeps."""
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    return {line.split()[3] for line in mounts.splitlines() if line.split()[3].startswith("net:")}
+
+
+def devices_here() -> set[str]:
+    """Return the TUN devices outside the namespaces of runs."""
+    return {one.parent.name for one in Path("/sys/class/net").glob("*/tun_flags")}
+
+
+@pytest.mark.alone
+def test_ctrl_c_keeps_finished_repeats_and_says_so(tmp_path: Path) -> None:
+    real()
+    command = [sys.executable, "-m", "incastle", "run", str(TWO_FLOWS), "--world", "linux"]
+    command += ["--repeat", "50", "--out", str(tmp_path / "kept"), "--set"]
+    command += ["transport.congestion=cubic", "--set", "run.duration=2 s"]
+    with subprocess.Popen(
+        command, cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        first = tmp_path / "kept-1" / "summary.json"
+        for _ in range(600):
+            if first.exists() or process.poll() is not None:
+                break
+            time.sleep(0.1)
+        process.send_signal(signal.SIGINT)
+        _, errors = process.communicate(timeout=60)
+    assert process.returncode == 130, errors
+    kept = [one for one in tmp_path.iterdir() if one.name.startswith("kept-")]
+    assert f"{len(kept)} of 50 runs are finished and kept" in errors
+    assert all(ic.Result.load(one).world for one in kept)
 
 
 def test_the_summary_has_the_world(tmp_path: Path) -> None:

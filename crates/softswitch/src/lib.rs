@@ -17,6 +17,7 @@ pub mod plan;
 pub mod port;
 pub mod program;
 pub mod report;
+mod rest;
 pub mod samples;
 pub mod switch;
 pub mod tun;

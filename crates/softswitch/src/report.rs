@@ -42,6 +42,8 @@ pub struct Report {
     pub lateness: LatenessSummary,
     /// Seconds of processor time that the host of a virtual machine took away meanwhile.
     pub stolen_s: Option<f64>,
+    /// Seconds in which the switch stood still, in real time: others had the processor.
+    pub stalled_s: f64,
     /// Packets that hosts did not take, since the beginning.
     pub refused: u64,
     /// Packets for no host of the network, since the beginning.
@@ -53,6 +55,7 @@ pub struct Report {
 pub struct Measurement {
     since: Time,
     stolen_s: Option<f64>,
+    stalled: Span,
 }
 
 impl Measurement {
@@ -62,6 +65,7 @@ impl Measurement {
         Self {
             since: now,
             stolen_s: machine::stolen_s(),
+            stalled: switch.stalled(),
         }
     }
 
@@ -81,6 +85,7 @@ impl Measurement {
                 .collect(),
             lateness: lateness.summary(),
             stolen_s: stolen.map(|(now, then)| now - then),
+            stalled_s: (switch.stalled() - self.stalled).as_secs_lossy(),
             refused: switch.refused().iter().sum(),
             strangers: switch.strangers(),
         }

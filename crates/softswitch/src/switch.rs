@@ -1,7 +1,7 @@
 //! The network in real time: packets are read from the hosts' devices, and written to them when they are due.
 //!
 //! A timer of the kernel fires tens of microseconds late. Shortly before the next packet is due the loop therefore
-//! no longer sleeps: it looks for arrivals, without waiting, until the instant has come.
+//! no longer sleeps, most of the time: it looks for arrivals, without waiting, until the instant has come.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -18,11 +18,10 @@ use rustix::thread::{gettid, set_current_timer_slack};
 use crate::address;
 use crate::clock::Clock;
 use crate::network::Network;
+use crate::rest::Rest;
 use crate::tun::Tun;
 use crate::wait::{NO_EVENT, readable, ready_now};
 
-/// The loop does not sleep when a packet is due within this time: a sleeping thread may wake that late.
-const AWAKE: Span = Span::from_us(80);
 /// A loop that does not sleep looks at its control this often.
 const CONTROL: Span = Span::from_ms(5);
 /// Packets read from a device before departures have their turn.
@@ -56,6 +55,7 @@ pub struct Switch {
     /// Packets for no host of the network.
     strangers: u64,
     arrived: Option<ArrivedBytes>,
+    rest: Rest,
 }
 
 /// Bytes that hosts received, by interval and host.
@@ -84,6 +84,7 @@ impl Switch {
             room: vec![0; 1 << 16],
             strangers: 0,
             arrived: None,
+            rest: Rest::default(),
         })
     }
 
@@ -93,8 +94,19 @@ impl Switch {
         until: Option<Time>,
         control: Option<BorrowedFd<'_>>,
     ) -> io::Result<Ended> {
+        let ended = self.forward(until, control);
+        self.rest.end();
+        ended
+    }
+
+    fn forward(
+        &mut self,
+        until: Option<Time>,
+        control: Option<BorrowedFd<'_>>,
+    ) -> io::Result<Ended> {
         let mut next_look = Time::ZERO;
         loop {
+            self.rest.begin(self.clock.now());
             self.deliver_due();
             let now = self.clock.now();
             if until.is_some_and(|until| now >= until) {
@@ -104,11 +116,14 @@ impl Switch {
                 .into_iter()
                 .flatten()
                 .min();
-            let wakes = next.map(|next| Time::from_ps(next.as_ps().saturating_sub(AWAKE.as_ps())));
+            let awake = Rest::awake(now).as_ps();
+            let wakes = next.map(|next| Time::from_ps(next.as_ps().saturating_sub(awake)));
             let sleeps = wakes.is_none_or(|wakes| wakes > now);
             if sleeps || now >= next_look {
                 next_look = now + CONTROL;
-                if self.sleep(if sleeps { wakes } else { Some(now) }, control)? {
+                let wakes = if sleeps { wakes } else { Some(now) };
+                self.rest.sleep_until(wakes);
+                if self.sleep(wakes, control)? {
                     return Ok(Ended::Control);
                 }
             }
@@ -191,6 +206,11 @@ impl Switch {
     /// By host: packets that its namespace did not take.
     pub fn refused(&self) -> &[u64] {
         &self.refused
+    }
+
+    /// How long the loop has stood still: others had the processor.
+    pub const fn stalled(&self) -> Span {
+        self.rest.stalled()
     }
 
     /// Packets for no host of the network.

@@ -61,6 +61,9 @@ COMMANDS = {
     "schema": "Print the JSON Schema of the scenario language, for use in editors.",
     "import": "Make a scenario from files of other simulators.",
     "validate": "Simulate cases of HPCC's ns-3 simulator and compare the FCTs flow by flow.",
+    "validate-worlds": (
+        "Run scenarios over the kernel's TCP and in the simulator, and compare what comes out."
+    ),
     "bench": "Measure the speed of the engine in packet-hops per second.",
 }
 """Each command and the first line of its help, in the order of `incastle --help`."""

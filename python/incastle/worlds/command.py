@@ -75,14 +75,17 @@ def run_real(
     """Run a scenario in real time, as often as requested; what is finished is kept."""
     from incastle.worlds.api import run_linux  # noqa: PLC0415  slow to import
 
+    kept = 0
     try:
         for number in range(1, repeats + 1):
             what = f"{scenario.name}, run {number} of {repeats}" if repeats > 1 else scenario.name
             with terminal.json_alone(as_json), terminal.progress_bar(what) as progress:
                 result = run_linux(scenario, dilation=dilation, progress=progress)
             keeper.keep(result, suffix=f"-{number}" if repeats > 1 else "")
+            kept = number
     except KeyboardInterrupt:
-        terminal.error("interrupted: nothing of this run is kept, and nothing of it is left")
+        finished = f"{kept} of {repeats} runs are finished and kept; " if repeats > 1 else ""
+        terminal.error(f"interrupted: {finished}nothing of this run is kept, and nothing is left")
         raise typer.Exit(INTERRUPTED) from None
     finally:
         keeper.show(as_json=as_json)
