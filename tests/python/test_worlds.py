@@ -22,6 +22,16 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 TWO_FLOWS = EXAMPLES / "two-flows.toml"
 SHORT = {"transport.congestion": "cubic", "run.duration": "100 ms", "flows.second.stop": "80 ms"}
 SHORT |= {"flows.second.start": "20 ms"}
+HOSTS = {"from": "sender:0", "to": "receiver:0"}
+QUERIES_AT_RANDOM = {"workload": "query", "rate": 10, **HOSTS}
+RANDOM_PERIODS = {
+    "workload": "on-off",
+    **HOSTS,
+    "rate": "1 Mbit/s",
+    "on": "1 ms",
+    "off": "1 ms",
+    "periods": "exponential",
+}
 pytestmark = pytest.mark.skipif(not counterpart.AVAILABLE.exists(), reason="needs Linux")
 
 
@@ -80,7 +90,8 @@ def test_a_late_run_is_not_comparable() -> None:
         ({"transport.congestion": "swift"}, "this kernel has no such control"),
         ({"transport.framing": "ethernet"}, "transport.framing=ip"),
         ({"transport.kind": "udt"}, 'the kernel\'s sockets are "tcp"'),
-        ({"flows.first.workload": "cbr", "flows.first.rate": "1 Mbit/s"}, "barrier-incast"),
+        ({"flows.first": QUERIES_AT_RANDOM}, "queries at random instants"),
+        ({"flows.first": RANDOM_PERIODS}, "random periods have no counterpart"),
         ({"switch.queue": {"kind": "drr"}}, 'queues of the kind "drr"'),
         ({"switch.buffer": {"shared": "1 MB"}}, "a buffer that ports share"),
         ({"network.senders": 50}, "at most 40"),
@@ -103,6 +114,53 @@ def test_options_of_the_other_world_are_refused(words: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2
     assert "is not for --world" in done.stderr
+
+
+STAR = {
+    "name": "workloads",
+    "run": {"duration": "1 s"},
+    "network": {
+        "topology": "star",
+        "senders": 3,
+        "receivers": 0,
+        "rate": "100 Mbit/s",
+        "delay": "200 us",
+    },
+    "transport": {"congestion": "cubic"},
+}
+BETWEEN_TWO = {"from": "sender:0", "to": "sender:1", "rate": "8 Mbit/s", "message": "1 KB"}
+
+
+@pytest.mark.alone
+def test_messages_come_at_their_rate() -> None:
+    real()
+    flows = {
+        "steady": {"workload": "cbr", **BETWEEN_TWO},
+        # 400 ms of 1 s: on from 0 to 200 ms and from 500 to 700 ms.
+        "pausing": {"workload": "on-off", "on": "200 ms", "off": "300 ms", **BETWEEN_TWO},
+    }
+    scenario = ic.Scenario.from_dict({**STAR, "flows": flows})
+    simulated, result = ic.run(scenario), api.run_linux(scenario)
+    # 8 Mbit/s are a message in each millisecond. Those written at the very end have not arrived.
+    assert list(simulated.flows["sent_bytes"]) == [1_000_000, 400_000]
+    steady, pausing = result.flows["delivered_bytes"]
+    assert 900_000 <= steady <= 1_000_000
+    assert pausing == 400_000
+    assert len(result.transfers) == 0
+
+
+@pytest.mark.alone
+def test_clients_of_all_to_all_begin_each_round_together() -> None:
+    real()
+    exchange = {"workload": "all-to-all", "from": "senders", "to": "senders", "rounds": 3}
+    flows = {"exchange": exchange | {"response_size": "20 KB", "think_time": "5 ms"}}
+    scenario = ic.Scenario.from_dict({**STAR, "flows": flows})
+    simulated, result = ic.run(scenario), api.run_linux(scenario)
+    keys = ["group", "index", "round", "bytes"]
+    assert result.rounds.select(keys).sort(keys).equals(simulated.rounds.select(keys).sort(keys))
+    assert result.rounds["completed_s"].null_count() == 0
+    assert result.rounds["started_s"].n_unique() == 3
+    assert len(result.transfers) == len(simulated.transfers)
 
 
 @pytest.mark.alone

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 
 CONTROLS = {"new-reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp"}
 """The kernel's name of each control of scenarios."""
-WORKLOADS = ("bulk", "flow-list", "permutation", "poisson", "barrier-incast", "query")
+WORKLOADS = (
+    "bulk",
+    "cbr",
+    "on-off",
+    "flow-list",
+    "permutation",
+    "poisson",
+    "barrier-incast",
+    "query",
+    "all-to-all",
+)
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 NOT_SCALED = (
     "the delayed-ACK timeout (40 ms in the kernel)",
@@ -83,6 +93,11 @@ def _check_workload(group: str, flows: dict[str, Any]) -> None:
         raise WorldError(
             f"flows.{group}.rate: queries at random instants have no counterpart in the world "
             "linux; without `rate` a client queries again after the last response"
+        )
+    if flows.get("periods") == "exponential":
+        raise WorldError(
+            f'flows.{group}.periods = "exponential": random periods have no counterpart in the '
+            'world linux; "constant" ones have'
         )
 
 

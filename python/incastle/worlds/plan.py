@@ -6,9 +6,11 @@ The scenario is simulated first: the instants and sizes of its flows are those o
 from __future__ import annotations
 
 import json
+import math
 from typing import TYPE_CHECKING, Any
 
 from incastle.scenario import checked_form
+from incastle.units import parse
 from incastle.worlds.counterpart import Counterpart, WorldError
 
 if TYPE_CHECKING:
@@ -17,7 +19,10 @@ if TYPE_CHECKING:
 
 HEADERS = 40
 """Bytes of an IPv4 and a TCP header without options."""
-REQUESTS = ("barrier-incast", "query")
+REQUESTS = ("barrier-incast", "query", "all-to-all")
+TOGETHER = "all-to-all"
+"""The workload whose clients begin each round together: one of the program's requests has all."""
+MESSAGES = ("cbr", "on-off")
 SAMPLES = 1000
 """Samples of a window that the scenario stores at each change: as many as this in all."""
 
@@ -69,9 +74,11 @@ def _flows(fields: dict[str, Any], simulated: Result, kernel: Counterpart) -> li
     found = []
     for row in simulated.flows.iter_rows(named=True):
         group = fields["flows"][row["group"]]
-        data: str | dict[str, str] = "unlimited"
+        data: str | dict[str, Any] = "unlimited"
         if group["workload"] in REQUESTS:
             data = "responses"
+        elif group["workload"] in MESSAGES:
+            data = {"messages": _messages(group)}
         elif row["flow"] in sizes:
             data = {"size": f"{sizes[row['flow']]} B"}
         started = row["started_s"] or 0.0
@@ -88,6 +95,18 @@ def _flows(fields: dict[str, Any], simulated: Result, kernel: Counterpart) -> li
     return found
 
 
+def _messages(group: dict[str, Any]) -> dict[str, Any]:
+    """Return the messages of a constant rate."""
+    text = group["message"]
+    message = _bytes(group["transport"]["mss"] if text == "packet" else text)
+    rate, _ = parse(group["rate"]) or (math.nan, "")
+    every_s = message * 8 / rate
+    found: dict[str, Any] = {"message": f"{message} B", "every": f"{round(every_s * 1e12)} ps"}
+    if group["workload"] == "on-off":
+        found["on_off"] = [group["on"], group["off"]]
+    return found
+
+
 def _requests(fields: dict[str, Any], simulated: Result) -> list[dict[str, Any]]:
     """Return the requests of each client of each group, in the order of `clients`."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
@@ -95,7 +114,7 @@ def _requests(fields: dict[str, Any], simulated: Result) -> list[dict[str, Any]]
     responses = simulated.transfers.filter(pl.col("kind") == "response")
     sizes = dict(zip(responses["flow"], responses["bytes"], strict=True))
     found = []
-    for name, _, rows in clients(fields, simulated):
+    for name, rows in asked_together(fields, simulated):
         group = fields["flows"][name]
         rounds = group["rounds"]
         numbers = list(rows["flow"])
@@ -115,6 +134,19 @@ def _requests(fields: dict[str, Any], simulated: Result) -> list[dict[str, Any]]
         if group["stop"] != "end":
             one["stop"] = group["stop"]
         found.append(one)
+    return found
+
+
+def asked_together(fields: dict[str, Any], simulated: Result) -> list[tuple[str, Any]]:
+    """Return group and flows of each of the program's requests: a client's, or all clients'."""
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    found: list[tuple[str, Any]] = []
+    for name, number, rows in clients(fields, simulated):
+        if fields["flows"][name]["workload"] != TOGETHER:
+            found.append((name, rows))
+        elif number == 0:
+            found.append((name, simulated.flows.filter(pl.col("group") == name)))
     return found
 
 

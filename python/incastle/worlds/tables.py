@@ -90,14 +90,32 @@ def _transfers(
 def _rounds(
     outcome: dict[str, Any], simulated: Result, fields: dict[str, Any]
 ) -> list[dict[str, Any]]:
-    of_clients = clients(fields, simulated)
+    """Return a row per client and round: the responses of the client's flows."""
+    by_flow: dict[int, list[dict[str, Any]]] = {}
+    for row in outcome["transfers"]:
+        by_flow.setdefault(row["flow"], []).append(row)
     found = []
-    for row in outcome["rounds"]:
-        group, index, _ = of_clients[row["requests"]]
-        done = row["completed_s"]
-        lasted = None if done is None else done - row["started_s"]
-        goodput = row["bytes"] * 8 / lasted if lasted else None
-        found.append({**row, "group": group, "index": index, "goodput_bit_s": goodput})
+    for group, index, rows in clients(fields, simulated):
+        rounds: dict[int, list[dict[str, Any]]] = {}
+        for flow in rows["flow"]:
+            for one in by_flow.get(flow, []):
+                rounds.setdefault(one["round"], []).append(one)
+        for number, responses in sorted(rounds.items()):
+            started = min(one["started_s"] for one in responses)
+            ends = [one["completed_s"] for one in responses]
+            done = None if None in ends else max(ends)
+            size = sum(one["bytes"] for one in responses)
+            found.append(
+                {
+                    "group": group,
+                    "index": index,
+                    "round": number,
+                    "started_s": started,
+                    "completed_s": done,
+                    "bytes": size,
+                    "goodput_bit_s": None if done is None else size * 8 / (done - started),
+                }
+            )
     return found
 
 

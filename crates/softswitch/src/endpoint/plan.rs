@@ -67,7 +67,7 @@ pub struct FlowPlan {
     /// When it sends no new data any more.
     #[serde(default)]
     pub stop: Option<Text<Span>>,
-    /// Its data: a number of bytes, all it can, or the responses to requests.
+    /// Its data: a number of bytes, all it can, the responses to requests, or messages at a rate.
     pub data: Data,
 }
 
@@ -81,6 +81,46 @@ pub enum Data {
     Unlimited,
     /// Responses.
     Responses,
+    /// Messages at a constant rate.
+    Messages(MessagesPlan),
+}
+
+/// Messages at a constant rate: all the time, or in periods with silences between them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MessagesPlan {
+    /// Bytes written at once.
+    pub message: Text<Bytes>,
+    /// From one message to the next.
+    pub every: Text<Span>,
+    /// The length of the periods, and of the silences; without them it never pauses.
+    #[serde(default)]
+    pub on_off: Option<(Text<Span>, Text<Span>)>,
+}
+
+impl MessagesPlan {
+    /// When the next message is due, after one at `at`; both since the flow's start.
+    pub(crate) fn next(&self, at: Span) -> Span {
+        let next = at + self.every.0;
+        let Some((on, off)) = self.on_off else {
+            return next;
+        };
+        let period = on.0.as_ps() + off.0.as_ps();
+        let (number, within) = (next.as_ps() / period, next.as_ps() % period);
+        if within < on.0.as_ps() {
+            next
+        } else {
+            Span::from_ps((number + 1) * period)
+        }
+    }
+
+    const fn is_possible(&self) -> bool {
+        let on = match self.on_off {
+            Some((on, _)) => on.0.as_ps() > 0,
+            None => true,
+        };
+        on && self.every.0.as_ps() > 0 && self.message.0.count() > 0
+    }
 }
 
 /// A client's requests to all its servers at once, and again after the last response.
@@ -120,6 +160,9 @@ pub enum ExperimentError {
     /// Numbers that do not fit.
     #[error("requests {0}: flows and responses must be as many, and exist")]
     Requests(usize),
+    /// Messages without size or interval.
+    #[error("flow {0}: message, every and the first length of on_off must be above zero")]
+    Messages(usize),
     /// An interval.
     #[error("{0} must be at least {1} at this dilation")]
     Interval(&'static str, Span),
@@ -151,6 +194,9 @@ impl ExperimentPlan {
             }
             if flow.from == flow.to {
                 return Err(ExperimentError::ToItself(number));
+            }
+            if matches!(flow.data, Data::Messages(messages) if !messages.is_possible()) {
+                return Err(ExperimentError::Messages(number));
             }
             if !controls.contains(&flow.congestion) {
                 let there = controls.join(", ");
@@ -189,5 +235,33 @@ impl ExperimentPlan {
             return Err(ExperimentError::Measured);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn messages(on_off: Option<(u64, u64)>) -> MessagesPlan {
+        let ms = |count| Text(Span::from_ms(count));
+        MessagesPlan {
+            message: Text(Bytes::new(1_000)),
+            every: ms(2),
+            on_off: on_off.map(|(on, off)| (ms(on), ms(off))),
+        }
+    }
+
+    fn first(plan: MessagesPlan) -> Vec<u64> {
+        let instants = std::iter::successors(Some(Span::ZERO), |&at| Some(plan.next(at)));
+        let in_ms = instants.map(|at| at.as_ps() / 1_000_000_000);
+        in_ms.take(6).collect()
+    }
+
+    #[test]
+    fn messages_come_at_a_rate_and_in_periods() {
+        assert_eq!(first(messages(None)), [0, 2, 4, 6, 8, 10]);
+        // On from 0 to 5 ms and from 8 to 13 ms: three messages in each.
+        assert_eq!(first(messages(Some((5, 3)))), [0, 2, 4, 8, 10, 12]);
+        assert!(!messages(Some((0, 3))).is_possible());
     }
 }

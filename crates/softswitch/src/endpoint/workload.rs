@@ -58,6 +58,7 @@ enum Event {
     Open(usize),
     Stop(usize),
     Round(usize),
+    Message(usize),
     Sample,
 }
 
@@ -239,6 +240,7 @@ impl<'a> Workload<'a> {
                 self.watch_sender(flow, false)?;
             }
             Event::Round(requests) => self.begin_round(at, requests)?,
+            Event::Message(flow) => self.send_message(at, flow)?,
             Event::Sample => {
                 self.sample()?;
                 let every = self.plan.window_every.map_or(Span::ZERO, |every| every.0);
@@ -261,9 +263,29 @@ impl<'a> Workload<'a> {
             }
             Data::Unlimited => flow.send_unlimited(),
             Data::Responses => {}
+            Data::Messages(_) => self.agenda.push(Reverse((at, Event::Message(number)))),
         }
         flow.connect(address::of(self.hosts[number].1))?;
         self.watch_sender(number, true)
+    }
+
+    /// Writes the next message of a flow, and plans the one after it.
+    fn send_message(&mut self, at: Time, number: usize) -> io::Result<()> {
+        let plan = &self.plan.flows[number];
+        let Data::Messages(messages) = plan.data else {
+            return Ok(());
+        };
+        if plan.stop.is_some_and(|stop| at >= self.time.real(stop.0)) {
+            return Ok(());
+        }
+        self.flows[number].send(messages.message.0.count());
+        self.flows[number].write()?;
+        self.watch_sender(number, false)?;
+        let start = self.time.real(plan.start.0);
+        let next = messages.next(at.saturating_since(start) / self.time.dilation);
+        let next = start + next.saturating_mul(self.time.dilation);
+        self.agenda.push(Reverse((next, Event::Message(number))));
+        Ok(())
     }
 
     /// Watches what a sender waits for: requests, and room for data that it has.
