@@ -6,7 +6,7 @@ import { effect } from "@preact/signals";
 import { followSize } from "../page/resize";
 import { theme } from "../page/theme";
 import { seek } from "../state/clock";
-import { time_s, zoom } from "../state/lab";
+import { playing, time_s, zoom } from "../state/lab";
 import { aligned, heldAt } from "./aligned";
 import type { LineSet } from "./lines";
 import { PLOT_HEIGHT, options, shownRange } from "./options";
@@ -62,6 +62,9 @@ export function Chart(props: ChartProps) {
   );
 }
 
+/** While the page plays, the numbers below a chart change after this time. */
+const NUMBERS_MS = 100;
+
 interface Held<T> {
   current: T;
 }
@@ -106,13 +109,16 @@ function followTime(plot: uPlot): () => void {
   plot.over.addEventListener("click", (event) => {
     if (plot.select.width < 3) seek(plot.posToVal(event.offsetX, "x"));
   });
+  let told_ms = -Infinity;
   const place = (): void => {
     const time = time_s.peek();
     const x = plot.valToPos(time, "x");
     line.style.transform = `translateX(${x}px)`;
-    line.hidden = x < 0 || x > plot.over.clientWidth;
-    // Without a pointer the numbers below are those of the instant shown.
-    if ((plot.cursor.left ?? -1) >= 0) return;
+    line.hidden = x < 0 || x > plot.bbox.width / uPlot.pxRatio;
+    // Without a pointer the numbers below are those of the instant shown. Nobody reads them in every frame.
+    const moving = playing.peek();
+    if ((plot.cursor.left ?? -1) >= 0 || (moving && performance.now() - told_ms < NUMBERS_MS)) return;
+    told_ms = performance.now();
     const sample = sampleAt(plot, time);
     plot.setLegend({ idxs: plot.series.map(() => sample) }, false);
   };
@@ -124,6 +130,7 @@ function followTime(plot: uPlot): () => void {
   });
   const stopLine = effect(() => {
     void time_s.value;
+    void playing.value;
     place();
   });
   return () => {

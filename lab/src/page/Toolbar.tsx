@@ -25,9 +25,7 @@ export function Toolbar() {
         {playing.value ? "Pause" : "Play"}
       </button>
       <TimeSlider whole={whole} />
-      <output class="clock" aria-label="Time shown">
-        {clock(time_s.value, whole)}
-      </output>
+      <Clock whole={whole} />
       <select
         aria-label="Speed"
         title="Speed; × 1 shows the whole run in ten seconds"
@@ -51,6 +49,14 @@ export function Toolbar() {
       </label>
       <ZoomButtons />
     </div>
+  );
+}
+
+function Clock({ whole }: { whole: number }) {
+  return (
+    <output class="clock" aria-label="Time shown">
+      {clock(time_s.value, whole)}
+    </output>
   );
 }
 
