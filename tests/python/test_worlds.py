@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import random
 import signal
@@ -9,7 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,6 +18,11 @@ import incastle as ic
 from incastle.errors import ResultError
 from incastle.worlds import api, counterpart
 from incastle.worlds.counterpart import WorldError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from conftest import Output
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TWO_FLOWS = EXAMPLES / "two-flows.toml"
@@ -278,6 +284,25 @@ def test_ctrl_c_keeps_finished_repeats_and_says_so(tmp_path: Path) -> None:
     kept = [one for one in tmp_path.iterdir() if one.name.startswith("kept-")]
     assert f"{len(kept)} of 50 runs are finished and kept" in errors
     assert all(ic.Result.load(one).world for one in kept)
+
+
+def test_explain_has_the_counters_and_says_what_is_missing(
+    tmp_path: Path, cli: Callable[..., Output]
+) -> None:
+    world = {"name": "linux", "comparable": True}
+    result = dataclasses.replace(ic.run(ic.load(TWO_FLOWS, SHORT)), world=world)
+    place = str(result.save(tmp_path / "linux"))
+    output = cli("explain", place, "--flow", "second:0")
+    assert output.status == 0, output.err
+    flow = result.flows.row(1, named=True)
+    assert f"{flow['packets']:,} packets, {flow['retransmissions']:,} retransmissions" in output.out
+    assert "flow 1 (second:0), sender:1 to receiver:1: unfinished" in output.out
+    assert "the kernel gives no record of packets" in output.out
+    output = cli("explain", place, "--flow", "0", "--json")
+    assert json.loads(output.out)[0]["delivered_bytes"] == result.flows["delivered_bytes"][0]
+    output = cli("explain", place, "--flow", "0", "--plot", "why.png")
+    assert output.status == 2
+    assert "--plot: the kernel gives no record" in output.err
 
 
 def test_the_summary_has_the_world(tmp_path: Path) -> None:

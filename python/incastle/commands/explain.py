@@ -84,6 +84,8 @@ def explain(
     flows = flows[: len(flows) - left_out]
     if not flows:
         terminal.note(f"no flow of {loaded.name} had a retransmission timeout{_pending(loaded)}")
+    if _shows_facts(loaded, flows, plot, as_json=as_json):
+        return
     again = f"{loaded.name}, again"
     try:
         with terminal.json_alone(as_json), terminal.progress_bar(again) as progress:
@@ -101,6 +103,23 @@ def explain(
     terminal.figure_first(plot, lambda path: draw.save(found[0], path, look), print_it)
     if left_out:
         terminal.note(f"{left_out} more flows had timeouts (--all explains them, too)")
+
+
+def _shows_facts(result: Result, flows: list[int], plot: Path | None, *, as_json: bool) -> bool:
+    """Show what there is of a run in real time; return whether it is one."""
+    from incastle.worlds import facts  # noqa: PLC0415  only here
+
+    if not result.world:
+        return False
+    if plot is not None:
+        raise IncastleError(f"--plot: {facts.NO_RECORD}")
+    found = facts.of(result, flows)
+    if as_json:
+        terminal.print_json(found)
+    else:
+        for line in facts.sentences(found) if found else ():
+            terminal.output().print(escape(line), soft_wrap=True)
+    return True
 
 
 def _look(plot: Path | None, style: str, size: str | None) -> Options:
