@@ -11,7 +11,7 @@ export VIRTUAL_ENV := $(abspath $(VENV))
 unexport CONDA_PREFIX
 
 .DEFAULT_GOAL := help
-.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-ns3-rdma bench-transports validate-worlds docs wheel clean system deny lab wasm-digest
+.PHONY: module-is-missing rust-tests help setup reproduce check test test-all bench bench-ns3 bench-ns3-rdma bench-transports validate-worlds docs wheel clean system deny lab wasm-digest kernel
 
 help: ## list these names
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | expand -t 18
@@ -90,6 +90,9 @@ wasm-digest: ## the same digest from the lab's engine
 
 deny: ## licences, sources and advisories of all dependencies (needs cargo-deny and its database)
 	cargo deny --locked check
+
+kernel: $(VENV)/.packages ## our congestion controls in Linux by eBPF (needs clang, libelf and zlib)
+	@$(BIN)/python scripts/kernel.py build
 
 clean: ## remove what was built
 	rm -rf $(VENV) target site dist report report-quick report-full .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -36,6 +36,7 @@ def changed(since: str | None) -> set[str]:
 def crates(files: set[str]) -> list[str]:
     """Return the names of the crates with changed files."""
     folders = {Path(name).parts[1] for name in files if name.startswith("crates/")}
+    folders.discard("kernel")  # not in the workspace: scripts/kernel.py
     return sorted(f"incastle-{one}" for one in folders if (ROOT / "crates" / one).is_dir())
 
 

@@ -79,10 +79,10 @@ BELOW: dict[str, set[str]] = {
 }
 
 
-def metadata() -> dict[str, Any]:
-    """Return cargo's metadata of the workspace and its dependencies."""
+def metadata(folder: Path = ROOT) -> dict[str, Any]:
+    """Return cargo's metadata of a workspace, the one of all crates, and its dependencies."""
     command = ["cargo", "metadata", "--format-version=1", "--locked"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"cargo metadata failed:\n{done.stderr}")
     found: dict[str, Any] = json.loads(done.stdout)

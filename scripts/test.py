@@ -204,6 +204,7 @@ def all_checks(folder: Path) -> list[Check]:
         Check("modelled", python("scripts/modelled.py", "--check")),
         Check("cargo deny", python("scripts/check_deny.py")),
         Check("lints", python("scripts/check_lints.py")),
+        Check("kernel", python("scripts/kernel.py", "try")),
         Check("lab, sources", python("scripts/lab.py", "lint")),
         Check(
             "mkdocs",
@@ -217,6 +218,8 @@ def all_checks(folder: Path) -> list[Check]:
         Check("lab, functions", python("scripts/lab.py", "test"), closing_line),
         *pytest_checks(folder),
         Check("cargo test, all cases", tests, cargo_tests, env=ALL_CASES, tier=FULL),
+        Check("kernel, sources", python("scripts/kernel.py", "lint"), tier=FULL),
+        Check("kernel, tests", python("scripts/kernel.py", "test"), cargo_tests, tier=FULL),
         Check("wasm digest", python("scripts/wasm_digest.py"), tier=FULL),
         Check("lab in a browser", python("scripts/lab.py", "drive"), closing_line, tier=FULL),
         Check("wheel", python("scripts/check_wheel.py"), tier=FULL),

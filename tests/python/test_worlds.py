@@ -16,7 +16,7 @@ import pytest
 
 import incastle as ic
 from incastle.errors import ResultError
-from incastle.worlds import api, counterpart
+from incastle.worlds import api, counterpart, kernel
 from incastle.worlds.counterpart import WorldError
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def test_a_late_run_is_not_comparable() -> None:
 @pytest.mark.parametrize(
     ("changes", "complaint"),
     [
-        ({"transport.congestion": "swift"}, "this kernel has no such control"),
+        ({"transport.congestion": "swift"}, "this kernel has no such control; `make kernel`"),
         ({"transport.framing": "ethernet"}, "transport.framing=ip"),
         ({"transport.kind": "udt"}, 'the kernel\'s sockets are "tcp"'),
         ({"flows.first": QUERIES_AT_RANDOM}, "queries at random instants"),
@@ -103,7 +103,10 @@ def test_a_late_run_is_not_comparable() -> None:
         ({"network.senders": 50}, "at most 40"),
     ],
 )
-def test_what_has_no_counterpart_is_named(changes: dict[str, Any], complaint: str) -> None:
+def test_what_has_no_counterpart_is_named(
+    changes: dict[str, Any], complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernel, "is_built", lambda: False)
     scenario = ic.load(TWO_FLOWS, {**SHORT, **changes})
     with pytest.raises(WorldError, match=complaint) as raised:
         api.run_linux(scenario)

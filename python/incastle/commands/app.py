@@ -64,6 +64,7 @@ COMMANDS = {
     "validate-worlds": (
         "Run scenarios over the kernel's TCP and in the simulator, and compare what comes out."
     ),
+    "kernel": "Give the kernel's TCP one of our congestion controls, your own included (eBPF).",
     "bench": "Measure the speed of the engine in packet-hops per second.",
 }
 """Each command and the first line of its help, in the order of `incastle --help`."""

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 PACKAGE = str(Path(__file__).parent.parent)
 
 
-def words_of(fault: ControllerFault, kind: type) -> str:
-    """Name the controller, its class, the method, the simulated time and the reason."""
-    when = "" if fault.now_s is None else f" at {si(fault.now_s, 's', 9)} of simulated time"
+def words_of(fault: ControllerFault, kind: type, clock: str = "of simulated time") -> str:
+    """Name the controller, its class, the method, the time and the reason."""
+    when = "" if fault.now_s is None else f" at {si(fault.now_s, 's', 9)} {clock}"
     what = f'the controller "{fault.controller}"'
     if not fault.controller.endswith(f":{kind.__name__}"):
         what += f" ({kind.__name__})"

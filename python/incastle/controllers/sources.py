@@ -201,11 +201,17 @@ def bind(controllers: Mapping[str, type]) -> dict[str, Bound]:
     }
 
 
-def makers(classes: Mapping[str, Bound], watched: Watched) -> list[_engine.ControllerMaker]:
-    """Return what makes the controllers of each name, for the engine; the first are watched."""
+def makers(
+    classes: Mapping[str, Bound],
+    watched: Watched,
+    kind: Any = _engine.ControllerMaker,  # noqa: ANN401
+) -> list[Any]:
+    """Return what makes the controllers of each name, for the engine; the first are watched.
+
+    Another module than the engine has a `kind` of makers that is not the engine's.
+    """
     return [
-        _engine.ControllerMaker(name, _maker(one.kind, watched.setdefault(name, [])))
-        for name, one in classes.items()
+        kind(name, _maker(one.kind, watched.setdefault(name, []))) for name, one in classes.items()
     ]
 
 

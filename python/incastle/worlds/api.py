@@ -12,6 +12,7 @@ from incastle import _engine, runner
 from incastle.results import Result
 from incastle.units import si
 from incastle.worlds import counterpart, plan, process, tables
+from incastle.worlds import kernel as controls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -58,9 +59,14 @@ def run_linux(
         if progress is not None:
             progress(runner.Progress(0, 1, real_s / dilation, duration_s))
 
-    outcome = process.outcome(experiment, duration_s * dilation, show)
+    outcome = process.outcome(
+        experiment, _ours(scenario, kernel, dilation), duration_s * dilation, show
+    )
     found = tables.of(outcome, simulated, scenario.to_dict())
     world = _world(outcome, dilation)
+    world["controls"] = kernel.controls
+    if "bridge" in outcome:
+        world["bridge"] = outcome["bridge"]
     totals = _totals(found, simulated)
     return Result(
         name=scenario.name,
@@ -76,6 +82,14 @@ def run_linux(
         offered_load=scenario.offered_load,
         world=world,
     )
+
+
+def _ours(scenario: Scenario, kernel: counterpart.Counterpart, dilation: int) -> process.Ours:
+    """Return our controls that the kernel gets for the run."""
+    if kernel.bridged is None:
+        return process.Ours(kernel.registered)
+    plan = {"scenario": controls.scenario_of(kernel.bridged), "file": scenario.file}
+    return process.Ours(kernel.registered, {**plan, "dilation": dilation})
 
 
 def _world(outcome: dict[str, Any], dilation: int) -> dict[str, Any]:
@@ -136,6 +150,8 @@ def notes(world: dict[str, Any]) -> list[str]:
         found.append(f"this kernel has no setting {', '.join(world['missing_settings'])}")
     if world["not_scaled"]:
         found.append(f"dilation does not scale {'; '.join(world['not_scaled'])}")
+    if "bridge" in world:
+        found.append(controls.described(world["bridge"]))
     return found
 
 

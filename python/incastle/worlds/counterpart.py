@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError
+from incastle.worlds import kernel
 
 if TYPE_CHECKING:
     from incastle.scenario import Scenario
@@ -48,12 +49,16 @@ class Counterpart:
     Attributes:
         controls: the kernel's congestion control by group.
         settings: names under /proc/sys/net/ipv4 and their values.
+        registered: our controls that run in the kernel, which it gets for the run.
+        bridged: the transport whose controller decides through the bridge, if there is one.
         warnings: what differs from the scenario, each with its reason.
 
     """
 
     controls: dict[str, str]
     settings: list[tuple[str, str]]
+    registered: tuple[str, ...] = ()
+    bridged: dict[str, Any] | None = None
     warnings: list[str] = field(default_factory=list)
 
 
@@ -66,12 +71,25 @@ def of(scenario: Scenario) -> Counterpart:
     """
     fields = scenario.to_dict()
     available = _available()
-    controls = {}
+    controls, bridged = {}, {}
     for group, flows in fields["flows"].items():
         _check_workload(group, flows)
         _check_transport(group, flows["transport"])
         controls[group] = _control(group, flows["transport"], available)
-    return Counterpart(controls, _settings(fields["transport"]), _warnings(fields))
+        if controls[group] in {kernel.BRIDGE, kernel.BRIDGE_ECN}:
+            bridged[group] = flows["transport"]
+    if any(one != next(iter(bridged.values())) for one in bridged.values()):
+        raise WorldError(
+            f"flows {', '.join(bridged)}: the bridge to the kernel has one control at a time; "
+            "give them the same transport"
+        )
+    return Counterpart(
+        controls,
+        _settings(fields["transport"]),
+        tuple(name for name, ours in kernel.NAMES.items() if ours in controls.values()),
+        next(iter(bridged.values()), None),
+        _warnings(fields),
+    )
 
 
 def _available() -> list[str]:
@@ -117,13 +135,17 @@ def _check_transport(group: str, transport: dict[str, Any]) -> None:
 
 def _control(group: str, transport: dict[str, Any], available: list[str]) -> str:
     wanted = transport["congestion"]
-    there = [name for name, kernel in CONTROLS.items() if kernel in available]
-    if CONTROLS.get(wanted) not in available:
-        raise WorldError(
-            f'flows.{group}.transport.congestion = "{wanted}": this kernel has no such control; '
-            f"it has {', '.join(there)} (--set transport.congestion={there[-1]})"
-        )
-    return CONTROLS[wanted]
+    if wanted in kernel.NAMES and kernel.is_built():
+        return kernel.name_of(transport)
+    if CONTROLS.get(wanted) in available:
+        return CONTROLS[wanted]
+    if kernel.is_built():
+        return kernel.name_of(transport)
+    there = [name for name, theirs in CONTROLS.items() if theirs in available]
+    raise WorldError(
+        f'flows.{group}.transport.congestion = "{wanted}": this kernel has no such control; '
+        f"{kernel.REMEDY}; it has {', '.join(there)} (--set transport.congestion={there[-1]})"
+    )
 
 
 def _settings(transport: dict[str, Any]) -> list[tuple[str, str]]:

@@ -11,36 +11,65 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incastle.errors import ControllerError
+from incastle.worlds import program
 from incastle.worlds.counterpart import WorldError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-COMMAND = (sys.executable, "-m", "incastle.worlds.program", "--experiment")
+COMMAND = (sys.executable, "-m", "incastle.worlds.program")
+BRIDGE_FILE = "bridge.json"
 LOOK_S = 0.1
 """Seconds between two looks at the program."""
 
 
+@dataclass(frozen=True)
+class Ours:
+    """Our controls that the kernel gets for a run.
+
+    Attributes:
+        registered: those that run in the kernel, by their names in scenarios.
+        bridge: the scenario with the control of the bridge, the name of its file, and the dilation;
+            None without a bridge.
+
+    """
+
+    registered: tuple[str, ...] = ()
+    bridge: dict[str, Any] | None = None
+
+    def words(self, folder: Path) -> list[str]:
+        """Return the options of the program; the bridge's are in a file of the folder."""
+        words = [word for name in self.registered for word in (program.REGISTER, name)]
+        if self.bridge is not None:
+            file = folder / BRIDGE_FILE
+            file.write_text(json.dumps(self.bridge), encoding="utf-8")
+            words += [program.BRIDGE, str(file)]
+        return words
+
+
 def outcome(
-    experiment: dict[str, Any], real_s: float, progress: Callable[[float], object]
+    experiment: dict[str, Any], ours: Ours, real_s: float, progress: Callable[[float], object]
 ) -> dict[str, Any]:
     """Run an experiment that takes `real_s` seconds; `progress` is called with those passed.
 
     Raises:
         WorldError: the program refused it, or the machine does.
+        ControllerError: a controller failed.
 
     """
-    with tempfile.TemporaryDirectory(prefix="incastle-") as folder:
-        file = Path(folder) / "experiment.json"
+    with tempfile.TemporaryDirectory(prefix="incastle-") as name:
+        folder = Path(name)
+        file = folder / "experiment.json"
         file.write_text(json.dumps(experiment), encoding="utf-8")
-        result, errors = Path(folder) / "outcome.json", Path(folder) / "errors"
+        command = [*COMMAND, *ours.words(folder), "--experiment", str(file)]
+        result, errors = folder / "outcome.json", folder / "errors"
         with result.open("wb") as out, errors.open("wb") as err:
-            process = subprocess.Popen(
-                [*COMMAND, str(file)], stdin=subprocess.PIPE, stdout=out, stderr=err
-            )
+            process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=err)
             try:
                 _wait(process, real_s, progress)
             finally:
@@ -49,8 +78,14 @@ def outcome(
                 if process.stdin is not None:
                     process.stdin.close()
         if process.returncode != 0:
-            raise WorldError(_why(errors.read_text(encoding="utf-8", errors="replace")))
+            text = errors.read_text(encoding="utf-8", errors="replace")
+            if process.returncode == program.FAILED:
+                raise ControllerError(text.rstrip())
+            raise WorldError(_why(text))
         found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
+        measured = (folder / BRIDGE_FILE).with_suffix(program.MEASURED)
+        if measured.exists():
+            found["bridge"] = json.loads(measured.read_text(encoding="utf-8"))
         return found
 
 

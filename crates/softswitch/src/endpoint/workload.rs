@@ -8,6 +8,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use incastle_units::{Span, Time};
 use rustix::event::epoll;
+use rustix::net::sockopt::set_tcp_congestion;
 
 use crate::address;
 use crate::clock::Clock;
@@ -144,6 +145,12 @@ impl<'a> Workload<'a> {
         for (host, place) in places.iter().enumerate() {
             let listener = place.within(|| TcpListener::bind((Ipv4Addr::UNSPECIFIED, PORT)))?;
             listener.set_nonblocking(true)?;
+            // Receivers have the control of their sender, whose echo it is. Here for the handshake, and for
+            // each connection in `accept`.
+            let mut to_this = plan.flows.iter().zip(&hosts);
+            if let Some((flow, _)) = to_this.find(|(_, of)| of.1 == host) {
+                set_tcp_congestion(&listener, &flow.congestion)?;
+            }
             // The library's backlog of 128 is too short for many connections at once.
             rustix::net::listen(&listener, 4_096)?;
             epoll::add(
@@ -326,6 +333,7 @@ impl<'a> Workload<'a> {
             let Some(&flow) = self.by_address.get(&tcp_info::key(*peer.ip(), peer.port())) else {
                 continue;
             };
+            set_tcp_congestion(&socket, &self.plan.flows[flow].congestion)?;
             let data = Source::Receiver(flow).data();
             epoll::add(&self.ready, &socket, data, epoll::EventFlags::IN)?;
             self.flows[flow].accepted(socket)?;
