@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DELAY = (EXAMPLES / "my-controller" / "python" / "delay.py").read_text(encoding="utf-8")
 K = 20
-ONE_FLOW = {
-    "name": "one-flow",
+LONG = {
+    "name": "two-long",
     "run": {"duration": "400 ms"},
-    "network": {"topology": "star", "senders": 1, "rate": "100 Mbit/s", "delay": "500 us"},
+    "network": {"topology": "star", "senders": 2, "rate": "100 Mbit/s", "delay": "500 us"},
     "switch": {
         "buffer": "200 packets",
         "queue": {"kind": "threshold", "marking_threshold": f"{K} packets"},
@@ -82,8 +82,8 @@ def built() -> None:
 
 
 def real(**transport: Any) -> Any:
-    """Run a long flow over the kernel's TCP."""
-    fields = {**ONE_FLOW, "transport": {**ONE_FLOW["transport"], **transport}}  # type: ignore[dict-item]
+    """Run two long flows over the kernel's TCP."""
+    fields = {**LONG, "transport": {**LONG["transport"], **transport}}  # type: ignore[dict-item]
     try:
         return api.run_linux(ic.Scenario.from_dict(fields))
     except WorldError as why:
@@ -145,7 +145,7 @@ def test_a_class_of_python_decides_for_a_scenario(tmp_path: Path) -> None:
     result = real(congestion=delay, parameters={"target_us": 4000.0}, ecn="off")
     bridge = result.world["bridge"]
     assert result.world["controls"] == {"bulk": kernel.BRIDGE}
-    assert bridge["connections"] == 2  # both ends have a controller
+    assert bridge["connections"] == 4  # each has a controller at both endpoints
     assert bridge["reports"] > 100
     assert bridge["report_to_window"]["p50_s"] > 0
     assert result.totals["delivered_bytes"] > 100_000
@@ -291,10 +291,10 @@ def test_a_control_that_needs_samples_of_the_rate_is_refused() -> None:
 def test_two_controls_for_one_bridge_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kernel, "is_built", lambda: True)
     groups = {
-        name: {**ONE_FLOW["flows"]["bulk"], "transport": {"congestion": name}}  # type: ignore[index]
+        name: {**LONG["flows"]["bulk"], "transport": {"congestion": name}}  # type: ignore[index]
         for name in ("swift", "d2tcp")
     }
-    scenario = ic.Scenario.from_dict({**ONE_FLOW, "flows": groups})
+    scenario = ic.Scenario.from_dict({**LONG, "flows": groups})
     with pytest.raises(WorldError, match="flows swift, d2tcp: the bridge to the kernel has one"):
         counterpart.of(scenario)
 
