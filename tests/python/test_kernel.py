@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DELAY = (EXAMPLES / "my-controller" / "python" / "delay.py").read_text(encoding="utf-8")
+BAD = """
+import incastle as ic
+class Bad(ic.Controller):
+    def on_ack(self, ack):
+        if ack.snd_una > 100_000:
+            self.x
+"""
 K = 20
 LONG = {
     "name": "two-long",
@@ -179,20 +186,17 @@ def test_ss_names_the_control(tmp_path: Path, name: str) -> None:
 @pytest.mark.alone
 @pytest.mark.usefixtures("built")
 def test_a_controller_that_raises_ends_with_one_message(tmp_path: Path) -> None:
-    text = DELAY.replace(
-        "    def on_ack(self, ack):\n", "    def on_ack(self, ack):\n        self.x\n"
-    )
-    (tmp_path / "bad.py").write_text(text, encoding="utf-8")
-    command = client(tmp_path, kernel.BRIDGE, 600)
-    with serving("--cc", "bad.py:Delay", "--", *command, folder=tmp_path) as process:
+    (tmp_path / "bad.py").write_text(BAD, encoding="utf-8")
+    command = client(tmp_path, kernel.BRIDGE, 60)
+    with serving("--cc", "bad.py:Bad", "--", *command, folder=tmp_path) as process:
         _, err = process.communicate(timeout=120)
     assert process.returncode == 2
     assert err.count("error:") == 1
-    assert 'the controller "bad.py:Delay" raised in on_ack' in err
+    assert 'the controller "bad.py:Bad" raised in on_ack' in err
     assert 'File "bad.py"' in err
     assert is_gone(kernel.BRIDGE)
     with pytest.raises(ControllerError, match="raised in on_ack"):
-        real(congestion=f"{tmp_path / 'bad.py'}:Delay")
+        real(congestion=f"{tmp_path / 'bad.py'}:Bad")
 
 
 @pytest.mark.alone
