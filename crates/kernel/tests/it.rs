@@ -5,6 +5,11 @@
 //! cut, which is less than 2^-14 of the segments here. Thousands of them stay below a hundredth of a segment, because
 //! each cut and each growth by 1 / cwnd lessens the difference. A loss or timeout halves a flight in whole segments, and
 //! the kernel's threshold counts whole segments: a segment and a half more.
+#![allow(
+    clippy::unwrap_used,
+    clippy::format_push_string,
+    reason = "helpers of tests"
+)]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
