@@ -134,7 +134,7 @@ def command(name: str) -> tuple[Callable[..., None], tuple[str, ...]]:
     """Import a command; return its function and the examples of its help."""
     # `list` and `import` are names of Python, and have no dash.
     word = name.replace("-", "_")
-    place = f"incastle.commands.{word}"
+    place = f"incastle.commands.{word}" if name != "kernel" else "incastle.worlds.kernel_command"
     module = import_module(f"{place}_" if word == "import" else place)
     return getattr(module, word, None) or getattr(module, f"{word}_"), module.EXAMPLES
 

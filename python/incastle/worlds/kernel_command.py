@@ -6,8 +6,6 @@ from typing import Annotated
 
 import typer
 
-from incastle.commands.options import Settings, setting
-
 EXAMPLES = (
     "sudo incastle kernel --cc my.py:Mine -- iperf3 -c 192.0.2.1 -C incastle_bridge",
     "sudo incastle kernel --cc dctcp -- iperf3 -c 192.0.2.1 -C incastle_dctcp",
@@ -23,7 +21,10 @@ def kernel(
     cc: Annotated[
         str, typer.Option("--cc", metavar="NAME", help="A control of TCP, or FILE.py:CLASS.")
     ] = "dctcp",
-    settings: Settings = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A key of its transport. Repeatable."),
+    ] = None,
 ) -> None:
     """Give the kernel's TCP one of our congestion controls, your own included (eBPF).
 
@@ -34,4 +35,12 @@ def kernel(
     """
     from incastle.worlds import serving  # noqa: PLC0415  slow to import
 
-    raise typer.Exit(serving.serve(cc, [setting(text) for text in settings or []], command or []))
+    pairs = [(key.strip(), value) for key, _, value in map(_parts, settings or [])]
+    raise typer.Exit(serving.serve(cc, pairs, command or []))
+
+
+def _parts(text: str) -> tuple[str, str, str]:
+    parts = text.partition("=")
+    if not parts[1]:
+        raise typer.BadParameter(f"--set {text}: KEY=VALUE is expected, as in transport.ecn=off")
+    return parts
