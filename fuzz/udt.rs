@@ -1,13 +1,15 @@
 //! The fuzz targets `udt_parser` and `udt_connection`: any datagram, and any operations of a connection.
 //! The same functions run under libFuzzer and in the ordinary tests of `incastle-transport`.
 
-use incastle_congestion::{Algorithm, Dcudp as DcudpLaw, DcudpConfig, Udt as UdtLaw, UdtConfig};
+use incastle_congestion::{
+    Algorithm, Dctcp, DctcpConfig, Dcudp as DcudpLaw, DcudpConfig, Udt as UdtLaw, UdtConfig,
+};
 use incastle_transport::udt::wire::{
-    Content, Control, ControlBody, ControlHeader, Dialect, Extension, Handshake, HandshakeKind,
-    Packet, SocketKind, destination, parse, write,
+    AckRate, Content, Control, ControlBody, ControlHeader, Dialect, Extension, Handshake,
+    HandshakeKind, Packet, SocketKind, destination, parse, write,
 };
 use incastle_transport::udt::{
-    ByteConnection, Config, Connection, Identity, MessageOptions, Number, Protocol,
+    Accurate, ByteConnection, Config, Connection, Identity, MessageOptions, Number, Protocol,
 };
 use incastle_units::{Bytes, Ecn, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,10 +26,10 @@ const FIRST: u32 = 0x7FFF_FFF0;
 /// Maximum of packets at one instant: more would be an infinite loop.
 const MAX_AT_ONCE: usize = 200_000;
 
-/// Any bytes are a packet or an error, in both dialects; a packet that is written again is the same.
+/// Any bytes are a packet or an error, in every dialect; a packet that is written again is the same.
 pub(crate) fn parser(input: &[u8]) {
     let _ = destination(input);
-    for dialect in [Dialect::Udt, Dialect::Dcudp] {
+    for dialect in [Dialect::Udt, Dialect::Dcudp, Dialect::Accurate] {
         let Ok(view) = parse(input, dialect) else {
             continue;
         };
@@ -70,6 +72,8 @@ fn config(kind: u8) -> Config {
         },
         receive_buffer: if kind & 4 == 0 { 64 } else { 4096 },
         max_loss_ranges: if kind & 8 == 0 { 4 } else { 1024 },
+        // Of UDT's open connections one half has accurate ACKs.
+        accurate: (kind & 0x81 == 0x80).then(Accurate::default),
         linger: (kind & 16 != 0).then_some(Span::from_ms(100)),
         ..base
     }
@@ -78,6 +82,9 @@ fn config(kind: u8) -> Config {
 fn law(config: &Config) -> Algorithm {
     let packet = Bytes::new(1456);
     match config.protocol {
+        Protocol::Udt if config.accurate.is_some() => {
+            Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(packet)))
+        }
         Protocol::Udt => Algorithm::Udt(UdtLaw::new(UdtConfig { packet })),
         Protocol::Dcudp(dcudp) => {
             let law = DcudpConfig::new(packet, dcudp.capacity);
@@ -119,10 +126,13 @@ impl Subject {
             self.flush();
             self.now += Span::from_us(100);
             let dcudp = matches!(self.config.protocol, Protocol::Dcudp(_));
+            let (socket, rate) = (PEER, AckRate::default());
+            let accurate = self.config.accurate.is_some();
             let extension = match (dcudp, rendezvous) {
-                (false, _) => None,
-                (true, true) => Some(Extension::Offer { socket: PEER }),
-                (true, false) => Some(Extension::Answer { socket: PEER }),
+                (false, true) => accurate.then_some(Extension::AccurateOffer { socket, rate }),
+                (false, false) => accurate.then_some(Extension::AccurateAnswer { socket, rate }),
+                (true, true) => Some(Extension::Offer { socket }),
+                (true, false) => Some(Extension::Answer { socket }),
             };
             let handshake = Handshake {
                 version: 4,

@@ -4,6 +4,7 @@
 -- so this one takes over the conversation whose handshake has DCUDP's words. Where the handshake is missing:
 -- "Decode As... DCUDP", or the preference `dcudp.ports`. A conversation in which one endpoint responds without those
 -- words is plain UDT, and shown so; without a handshake, from the first ACK on whose length only plain UDT has.
+-- UDT with accurate ACKs has words of its own in the handshake, and UDT's layout.
 -- Leaves out: reassembly of messages, pairing of requests and responses.
 --
 -- To install: copy it into the folder that Help > About > Folders calls "Personal Lua Plugins", or run
@@ -11,14 +12,15 @@
 
 local dcudp = Proto("dcudp", "Data Center UDT")
 
-local MAGIC = 0x44435544
+local MAGIC, ACCURATE_MAGIC = 0x44435544, 0x41434B53
+local ACCURATE_ACK = 3
 local HANDSHAKE, KEEP_ALIVE, ACK, NAK, WARNING, SHUTDOWN, ACK2, DROP, USER = 0, 1, 2, 3, 4, 5, 6, 7, 0x7FFF
 local TYPES = {
     [HANDSHAKE] = "Handshake", [KEEP_ALIVE] = "Keep-alive", [ACK] = "ACK", [NAK] = "NAK",
     [WARNING] = "Congestion warning", [SHUTDOWN] = "Shutdown", [ACK2] = "ACK2",
     [DROP] = "Message drop request", [USER] = "User-defined",
 }
-local SUBTYPES = { [1] = "OBS-change", [2] = "OBS-changed" }
+local SUBTYPES = { [1] = "OBS-change", [2] = "OBS-changed", [ACCURATE_ACK] = "Accurate ACK" }
 local PLACES = { [0] = "Middle", [1] = "Last", [2] = "First", [3] = "Only" }
 local SOCKET_TYPES = { [1] = "Stream", [2] = "Messages" }
 local CONNECTION_TYPES = {
@@ -60,6 +62,12 @@ add("variance", ProtoField.uint32, "Variance of the round-trip time (us)")
 add("free", ProtoField.uint32, "Free buffer (packets)")
 add("receiving_rate", ProtoField.uint32, "Receiving rate (packets/s)")
 add("capacity", ProtoField.uint32, "Link capacity (packets/s)")
+add("newest", ProtoField.uint32, "Newest packet", base.DEC, nil, 0x7FFFFFFF)
+add("delay", ProtoField.uint32, "Time since it arrived (us)")
+add("arrived", ProtoField.uint32, "Packets that arrived")
+add("ce", ProtoField.uint32, "Packets with CE")
+add("ect", ProtoField.uint32, "Packets with ECT")
+add("lost", ProtoField.uint32, "Packets found missing")
 add("lost_first", ProtoField.uint32, "First lost", base.DEC, nil, 0x7FFFFFFF)
 add("lost_last", ProtoField.uint32, "Last lost")
 add("drop_message", ProtoField.uint32, "Message number")
@@ -78,6 +86,11 @@ add("hs.address", ProtoField.bytes, "Peer's address")
 add("hs.magic", ProtoField.string, "DCUDP")
 add("hs.extension_version", ProtoField.uint32, "Version of DCUDP's words", base.DEC, nil, 0xFFFF0000)
 add("hs.role", ProtoField.uint32, "Role", base.DEC, ROLES, 0x0000FFFF)
+add("hs.accurate_magic", ProtoField.string, "Accurate ACKs")
+add("hs.accurate_version", ProtoField.uint32, "Version of their words", base.DEC, nil, 0xFF000000)
+add("hs.accurate_role", ProtoField.uint32, "Role", base.DEC, ROLES, 0x00FF0000)
+add("hs.ack_packets", ProtoField.uint32, "Packets with one ACK", base.DEC, nil, 0x0000FF00)
+add("hs.ack_per_rtt", ProtoField.uint32, "Parts of a round-trip time", base.DEC, nil, 0x000000FF)
 add("hs.extension_socket", ProtoField.uint32, "Socket of their writer")
 
 -- OBS has different bits in data and in control packets: two fields of one name.
@@ -129,6 +142,11 @@ end
 -- The lengths of plain UDT's ACKs: no control sequence number stands before the body.
 local PLAIN_ACKS = { [20] = true, [32] = true, [40] = true }
 
+local function has_plain_length(packet, kind)
+    local accurate = kind == USER and packet(2, 2):uint() == ACCURATE_ACK
+    return kind == ACK and PLAIN_ACKS[packet:len()] or accurate and packet:len() == 40
+end
+
 local function is_plain(packet, info)
     local conversation = conversation_of(info)
     local first = packet(0, 4):uint()
@@ -136,7 +154,7 @@ local function is_plain(packet, info)
         local kind = math.floor(without_top_bit(first) / 0x10000)
         if kind == HANDSHAKE and packet:len() == 64 then
             learn_from_handshake(packet, conversation)
-        elseif kind == ACK and plain[conversation] == nil and PLAIN_ACKS[packet:len()] then
+        elseif plain[conversation] == nil and has_plain_length(packet, kind) then
             plain[conversation] = true
         end
     end
@@ -154,14 +172,22 @@ local function handshake(packet, tree)
     for index, name in ipairs(names) do
         tree:add(field["hs." .. name], body(4 * (index - 1), 4))
     end
-    if body(36, 4):uint() ~= MAGIC then
+    local magic = body(36, 4):uint()
+    if magic ~= MAGIC and magic ~= ACCURATE_MAGIC then
         tree:add(field["hs.address"], body(32, 16))
         return true
     end
     tree:add(field["hs.address"], body(32, 4))
-    tree:add(field["hs.magic"], body(36, 4))
-    tree:add(field["hs.extension_version"], body(40, 4))
-    tree:add(field["hs.role"], body(40, 4))
+    if magic == MAGIC then
+        tree:add(field["hs.magic"], body(36, 4))
+        tree:add(field["hs.extension_version"], body(40, 4))
+        tree:add(field["hs.role"], body(40, 4))
+    else
+        tree:add(field["hs.accurate_magic"], body(36, 4))
+        for _, name in ipairs({ "accurate_version", "accurate_role", "ack_packets", "ack_per_rtt" }) do
+            tree:add(field["hs." .. name], body(40, 4))
+        end
+    end
     tree:add(field["hs.extension_socket"], body(44, 4))
     return true
 end
@@ -174,6 +200,17 @@ local function ack(packet, at, tree)
     end
     for index = 1, length / 4 do
         tree:add(field[names[index]], packet(at + 4 * (index - 1), 4))
+    end
+    return true
+end
+
+local function accurate_ack(packet, at, tree)
+    local names = { "next", "newest", "delay", "ce", "ect", "lost" }
+    if packet:len() - at ~= 24 then
+        return false
+    end
+    for index, name in ipairs(names) do
+        tree:add(field[name], packet(at + 4 * (index - 1), 4))
     end
     return true
 end
@@ -229,9 +266,9 @@ local function reserved(kind, word, tree, udt)
     end
 end
 
-local function name_of(kind, bytes, subtype)
+local function name_of(kind, bytes, subtype, udt)
     if kind == USER then
-        return SUBTYPES[subtype]
+        return (subtype ~= ACCURATE_ACK or udt) and SUBTYPES[subtype] or nil
     elseif kind == ACK and bytes == 4 then
         return "Light ACK"
     end
@@ -243,7 +280,8 @@ local function control(packet, tree, udt)
     local kind, subtype = math.floor(without_top_bit(packet(0, 4):uint()) / 0x10000), packet(2, 2):uint()
     tree:add(field.type, packet(0, 4))
     reserved(kind, packet(0, 4), tree, udt)
-    tree:add(field[INFORMATION[kind] or "information"], packet(4, 4))
+    local accurate = udt and kind == USER and subtype == ACCURATE_ACK
+    tree:add(field[accurate and "arrived" or INFORMATION[kind] or "information"], packet(4, 4))
     tree:add(field.timestamp, packet(8, 4))
     tree:add(field.destination, packet(12, 4))
     if kind == HANDSHAKE then
@@ -257,8 +295,8 @@ local function control(packet, tree, udt)
         tree:add(control_obs, packet(16, 4))
         tree:add(field.number, packet(16, 4))
     end
-    local whole = (BODIES[kind] or bare)(packet, at, tree)
-    return whole and name_of(kind, packet:len() - at, subtype) or nil
+    local whole = (accurate and accurate_ack or BODIES[kind] or bare)(packet, at, tree)
+    return whole and name_of(kind, packet:len() - at, subtype, udt) or nil
 end
 
 local function data(packet, tree, udt)
@@ -298,11 +336,11 @@ function dcudp.dissector(packet, info, root)
     return packet:len()
 end
 
--- A DCUDP handshake takes over its conversation.
+-- A handshake with an extension takes over its conversation.
 local function recognise(packet, info, root)
     local is = packet:len() == 64 and packet(0, 4):uint() == 0x80000000 and packet(16, 4):uint() == 4
-        and packet(52, 4):uint() == MAGIC
-    if not is then
+    local magic = is and packet(52, 4):uint()
+    if magic ~= MAGIC and magic ~= ACCURATE_MAGIC then
         return false
     end
     info.conversation = dcudp

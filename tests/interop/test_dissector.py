@@ -142,6 +142,30 @@ def test_plain_udt_is_shown_as_such(tmp_path: Path) -> None:
         assert number(rows[7][2]) == 0x1FFFFFFF
 
 
+def test_accurate_acks_are_shown(tmp_path: Path) -> None:
+    """After a handshake that offered them; without one, an accurate ACK has a length that shows it."""
+    offer = (0x0A000001, 0x41434B53, 0x01010204, 9)
+    answer = (0x0A000001, 0x41434B53, 0x01020308, 7)
+    shake = [
+        words(0x80000000, *HEADER, 4, 1, 100, 1500, 8192, kind, 9, 0xC00C1E, *address)
+        for kind, address in ((1, offer), (2**32 - 1, answer))
+    ]
+    ack = words(0xFFFF0003, 0x25, 0, 42, 0x123, 0x126, 3, 5, 0x20, 1)
+    names = ["arrived", "next", "newest", "delay", "ce", "ect", "lost", "malformed"]
+    file = tmp_path / "accurate.pcap"
+    for before, options in (shake, ()), ([], FORCED):
+        write_pcap(file, *before, ack, PLAIN["ACK"], ack[:36])
+        fields = [f"dcudp.{name}" for name in names]
+        rows = tshark(file, [*fields, "_ws.col.Protocol", "_ws.col.Info"], *options)[len(before) :]
+        assert rows[0] == ["37", "291", "294", "3", "5", "32", "1", "", "UDT", "Accurate ACK"]
+        assert rows[1][-2:] == ["UDT", "ACK"]
+        assert rows[2][-3] != ""
+    write_pcap(file, *shake)
+    asked = ["accurate_role", "ack_packets", "ack_per_rtt", "extension_socket"]
+    rows = tshark(file, [f"dcudp.hs.{name}" for name in asked])
+    assert [[number(one) for one in row] for row in rows] == [[1, 2, 4, 9], [2, 3, 8, 7]]
+
+
 def test_the_next_connection_of_the_same_ports_is_separate(tmp_path: Path) -> None:
     file = tmp_path / "two.pcap"
     ours = words(0x80020000, 7, 0, 42, 0x80000009, 105, 20, 10, 64, 1000, 90000)

@@ -8,8 +8,8 @@ use std::collections::VecDeque;
 use incastle_capture::{Envelope, Host, Pcapng};
 use incastle_congestion::{Algorithm, Dcudp, DcudpConfig};
 use incastle_transport::udt::wire::{
-    AckReport, Content, Control, ControlBody, ControlHeader, DataHeader, Dialect, Extension,
-    Handshake, Losses, NumberRange, Packet, Place, SocketKind, View, parse, write,
+    AccurateAck, AckReport, Content, Control, ControlBody, ControlHeader, DataHeader, Dialect,
+    Extension, Handshake, Losses, NumberRange, Packet, Place, SocketKind, View, parse, write,
 };
 use incastle_transport::udt::{
     ByteConnection, Config, Connection, Identity, Listener, MessageOptions, Number, PeerAddress,
@@ -411,6 +411,21 @@ fn control_fields(header: &ControlHeader, view: &View<'_>, put: &mut impl FnMut(
             put("lost_first", ends(|range| range.first));
             put("lost_last", ends(|range| range.last));
         }
+        Control::AccurateAck(AccurateAck {
+            next,
+            newest,
+            delay_us,
+            counts,
+        }) => {
+            put("subtype", json!(3));
+            put("next", json!(next.word()));
+            put("newest", json!(newest.word()));
+            put("delay", json!(delay_us));
+            put("arrived", json!(counts.arrived));
+            put("ce", json!(counts.ce));
+            put("ect", json!(counts.ect));
+            put("lost", json!(counts.lost));
+        }
         Control::Handshake | Control::KeepAlive | Control::Warning => {}
     }
 }
@@ -427,7 +442,8 @@ fn handshake_fields(handshake: &Handshake, put: &mut impl FnMut(&str, Value)) {
     let (role, socket) = match handshake.extension {
         Some(Extension::Offer { socket }) => (1, socket),
         Some(Extension::Answer { socket }) => (2, socket),
-        None => return,
+        // The session of this capture is DCUDP's.
+        Some(Extension::AccurateOffer { .. } | Extension::AccurateAnswer { .. }) | None => return,
     };
     put("hs.role", json!(role));
     put("hs.extension_socket", json!(socket));

@@ -469,6 +469,7 @@ fn words(header: &ControlHeader, body: ControlBody<'_>) -> [u32; 2] {
         Control::Drop { message, first, .. } => (9, message ^ first.word().rotate_left(16)),
         Control::ObserveChange { change } => (10, change),
         Control::ObserveChanged { change } => (11, change),
+        Control::AccurateAck(ack) => (12, ack.next.word() ^ ack.counts.arrived.rotate_left(16)),
     };
     [header.number.word() ^ observe ^ kind << 24, value ^ body]
 }

@@ -4,7 +4,7 @@
 
 use incastle_rdma::Opcode;
 use incastle_transport::tcp::{Flags, Segment};
-use incastle_transport::udt::wire::Control;
+use incastle_transport::udt::wire::{AccurateAck, Control};
 
 use crate::network::{Body, Extras, Identity, Packet};
 use crate::probe::{Content, Lost, Number, SentContent, SentPacket, Tag};
@@ -129,7 +129,9 @@ fn of_rdma(packet: &incastle_rdma::Packet) -> Content {
 
 fn of_control(control: &Control) -> Content {
     let ack = match control {
-        Control::Ack { next, .. } | Control::LightAck { next } => Some(Number::Udt(next.word())),
+        Control::Ack { next, .. }
+        | Control::LightAck { next }
+        | Control::AccurateAck(AccurateAck { next, .. }) => Some(Number::Udt(next.word())),
         _ => None,
     };
     Content {

@@ -4,13 +4,15 @@
 //!
 //! The timer runs only while something is to be acknowledged: an idle connection has none. In congestion mode
 //! an interval without arrivals has no ACK, as in UDT. Ye, Mhamdi and Hamdi leave it open, and
-//! `Dcudp::ack_without_data` is the other reading.
+//! `Dcudp::ack_without_data` is the other reading. Where accurate ACKs were agreed, they replace the light ones.
 
 use std::collections::VecDeque;
 
 use incastle_units::{Span, Time};
 
+use super::accurate_clock::AccurateClock;
 use super::sequence::Number;
+use super::wire::AckRate;
 
 /// ACKs whose ACK2 is waited for. Older ones are forgotten.
 const WINDOW: usize = 256;
@@ -49,8 +51,8 @@ pub(super) struct Acknowledgement {
     /// Something arrived since the last full ACK.
     fresh: bool,
     due: bool,
-    /// When the timer expires, or NEVER.
-    pub(super) at: Time,
+    /// When the timer of full ACKs expires, or NEVER.
+    at: Time,
     /// The beginning of the grid of SYNs.
     epoch: Time,
     syn: Span,
@@ -59,6 +61,8 @@ pub(super) struct Acknowledgement {
     light_every: u32,
     /// In congestion mode every interval has an ACK, whether anything arrived or not.
     without_data: bool,
+    /// Accurate ACKs, if they were agreed.
+    accurate: Option<AccurateClock>,
 }
 
 impl Acknowledgement {
@@ -85,7 +89,28 @@ impl Acknowledgement {
             congested: None,
             light_every: 64,
             without_data: false,
+            accurate: None,
         }
+    }
+
+    /// Accurate ACKs at that rate replace light ones.
+    pub(super) fn begin_accurate(&mut self, rate: AckRate) {
+        self.accurate = Some(AccurateClock::new(rate));
+    }
+
+    /// The round-trip time has changed.
+    pub(super) fn set_rtt(&mut self, rtt: Span) {
+        let syn = self.syn;
+        if let Some(clock) = &mut self.accurate {
+            clock.set_rtt(rtt, syn);
+        }
+    }
+
+    /// When a timer expires, or NEVER.
+    #[inline]
+    pub(super) fn wake(&self) -> Time {
+        let accurate = self.accurate.as_ref().map(AccurateClock::wake);
+        self.at.min(accurate.unwrap_or(Time::NEVER))
     }
 
     /// The connection is there: the grid of SYNs begins.
@@ -122,6 +147,9 @@ impl Acknowledgement {
         (self.next, self.edge) = (next, edge);
         self.fresh = true;
         self.packets += 1;
+        if let Some(clock) = &mut self.accurate {
+            clock.on_new(now);
+        }
         self.arm(now);
     }
 
@@ -183,6 +211,9 @@ impl Acknowledgement {
 
     /// The timer's instant has come.
     pub(super) fn on_timer(&mut self, now: Time, rtt: Span) {
+        if let Some(clock) = &mut self.accurate {
+            clock.on_timer(now);
+        }
         if now < self.at {
             return;
         }
@@ -217,13 +248,19 @@ impl Acknowledgement {
 
     #[inline]
     const fn is_light_due(&self) -> bool {
+        if let Some(clock) = &self.accurate {
+            return clock.is_due();
+        }
         self.packets >= self.light_every && self.next != self.reported_next
     }
 
-    /// The content of a light ACK, if one is due. A full one that is due too reports more.
+    /// The content of a light ACK, or an accurate one, if one is due. A full one that is due too reports more.
     pub(super) fn poll_light(&mut self) -> Option<u64> {
         if !self.is_light_due() {
             return None;
+        }
+        if let Some(clock) = &mut self.accurate {
+            clock.on_sent();
         }
         self.packets = 0;
         self.reported_next = self.next;

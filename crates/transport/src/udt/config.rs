@@ -3,11 +3,11 @@
 //! [`Config::default`] and [`Dcudp::new`] are the single places where the defaults stand. Leaves out: the
 //! parameters of the control laws, which belong to the controllers.
 
-use incastle_units::{Rate, Span};
+use incastle_units::{Ecn, Rate, Span};
 use thiserror::Error;
 
 use super::exit_rule::ExitRuleConfig;
-use super::wire::{HEADER_BYTES, IP_UDP_BYTES, SocketKind};
+use super::wire::{AckRate, HEADER_BYTES, IP_UDP_BYTES, SocketKind};
 
 /// The minimum packet size, IP and UDP headers included: room for a handshake with its extension.
 pub const MIN_PACKET_SIZE: u32 = 128;
@@ -90,6 +90,27 @@ impl Dcudp {
     }
 }
 
+/// Accurate ACKs, for controllers that need more than UDT's ACK of every SYN.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Accurate {
+    /// The rate at which the peer is to acknowledge.
+    pub rate: AckRate,
+    /// The ECN field of data packets: Not-ECT where the controller ignores marks.
+    pub ecn: Ecn,
+    /// As [`Dcudp::ect_timeouts`].
+    pub ect_timeouts: Option<u32>,
+}
+
+impl Default for Accurate {
+    fn default() -> Self {
+        Self {
+            rate: AckRate::default(),
+            ecn: Ecn::Ect0,
+            ect_timeouts: None,
+        }
+    }
+}
+
 /// An endpoint's protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Protocol {
@@ -105,6 +126,9 @@ pub enum Protocol {
 pub struct Config {
     /// The protocol.
     pub protocol: Protocol,
+    /// Accurate ACKs. An endpoint with UDT's protocol offers them to its peer; without its answer ACKs are
+    /// UDT's. A server answers the offer under any protocol.
+    pub accurate: Option<Accurate>,
     /// A stream or messages.
     pub socket_kind: SocketKind,
     /// The largest packet, IP and UDP headers included; the smaller of both endpoints' counts.
@@ -166,6 +190,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             protocol: Protocol::Udt,
+            accurate: None,
             socket_kind: SocketKind::Stream,
             packet_size: 1500,
             flow_window: 25_600,
@@ -215,6 +240,9 @@ pub enum ConfigError {
     /// A light ACK must cover at least one packet.
     #[error("a light ACK must cover at least 1 packet")]
     NoLightAck,
+    /// An accurate ACK covers a packet, and waits for a part of a round trip.
+    #[error("accurate ACKs must cover at least 1 packet and 1 part of a round trip")]
+    AckRate,
     /// DCUDP paces at C.
     #[error("DCUDP needs an interface rate C above 0")]
     NoCapacity,
@@ -270,6 +298,9 @@ impl Config {
             (self.max_loss_ranges == 0, ConfigError::NoLossRange),
             (self.light_ack_every == 0, ConfigError::NoLightAck),
         ];
+        let rate = self.accurate.map(|accurate| accurate.rate);
+        let impossible = rate.is_some_and(|rate| !rate.is_possible());
+        mistakes.push((impossible, ConfigError::AckRate));
         if let Protocol::Dcudp(dcudp) = &self.protocol {
             let no_rate = dcudp.capacity.bits_per_second() == 0;
             mistakes.push((no_rate, ConfigError::NoCapacity));

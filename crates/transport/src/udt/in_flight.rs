@@ -16,6 +16,8 @@ use super::wire::{Losses, NumberRange};
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     payload: Payload,
+    /// When it left; NEVER once it was sent again.
+    left_at: Time,
     /// Its message was given up.
     dropped: bool,
 }
@@ -92,6 +94,19 @@ impl InFlight {
         self.nxt - self.una
     }
 
+    /// Packets in the loss list.
+    pub(super) const fn lost(&self) -> u64 {
+        self.losses.packets()
+    }
+
+    /// When a packet left that is outstanding and was sent once (Karn's rule, RFC 6298, section 3).
+    pub(super) fn sent_once_at(&self, number: Number) -> Option<Time> {
+        let packet = self.numbering.index(number, self.una)?;
+        let index = usize::try_from(packet.checked_sub(self.una)?).ok()?;
+        let at = self.sent.get(index)?.left_at;
+        (at != Time::NEVER).then_some(at)
+    }
+
     #[inline]
     pub(super) const fn bytes(&self) -> u64 {
         self.bytes
@@ -119,10 +134,11 @@ impl InFlight {
     }
 
     /// Numbers a new packet.
-    pub(super) fn push(&mut self, payload: Payload) -> Chunk {
+    pub(super) fn push(&mut self, payload: Payload, now: Time) -> Chunk {
         let number = self.numbering.wire(self.nxt);
         self.sent.push_back(Sent {
             payload,
+            left_at: now,
             dropped: false,
         });
         self.nxt += 1;
@@ -219,8 +235,10 @@ impl InFlight {
     }
 
     /// A packet to be sent again, unless its message was given up, or has expired.
-    pub(super) fn repeat(&self, packet: u64, now: Time) -> Option<Chunk> {
-        let sent = self.sent[(packet - self.una) as usize];
+    pub(super) fn repeat(&mut self, packet: u64, now: Time) -> Option<Chunk> {
+        let sent = &mut self.sent[(packet - self.una) as usize];
+        sent.left_at = Time::NEVER;
+        let sent = *sent;
         let given_up = sent.dropped || sent.payload.expires <= now;
         (!given_up).then(|| Chunk {
             number: self.numbering.wire(packet),

@@ -15,7 +15,8 @@ use siphasher::sip::SipHasher24;
 use super::config::{Config, MAX_FLOW_WINDOW, MIN_PACKET_SIZE, Protocol};
 use super::sequence::Number;
 use super::wire::{
-    Content, Control, ControlHeader, Dialect, Extension, Handshake, HandshakeKind, Packet, VERSION,
+    AckRate, Content, Control, ControlHeader, Dialect, Extension, Handshake, HandshakeKind, Packet,
+    VERSION,
 };
 
 /// The time for which a cookie is issued.
@@ -44,9 +45,35 @@ pub struct Incoming {
     pub(super) flow_window: u32,
     /// The dialect agreed.
     pub(super) dialect: Dialect,
+    /// The rate of accurate ACKs that it requests.
+    pub(super) ack_rate: AckRate,
+}
+
+/// The part of an endpoint in a handshake, by which it recognises its peer's words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Role {
+    /// A client expects the server's answer to its own offer.
+    Client,
+    /// A server takes any offer that it supports.
+    Server,
+    /// Both endpoints of a rendezvous offer the same.
+    Rendezvous,
 }
 
 impl Incoming {
+    /// The peer that sent a handshake; its extension selects the dialect, if this endpoint supports it.
+    pub(super) fn new(config: &Config, handshake: &Handshake, role: Role) -> Self {
+        let (dialect, ack_rate) = agreed(config, handshake, role);
+        Self {
+            socket: handshake.socket,
+            first: handshake.first,
+            packet_size: handshake.packet_size,
+            flow_window: handshake.flow_window,
+            dialect,
+            ack_rate: ack_rate.unwrap_or_default(),
+        }
+    }
+
     /// The peer's socket, by which, with its address, repeated requests are known.
     pub const fn socket(&self) -> u32 {
         self.socket
@@ -55,6 +82,33 @@ impl Incoming {
     /// The dialect agreed.
     pub const fn dialect(&self) -> Dialect {
         self.dialect
+    }
+}
+
+/// The dialect of a connection, and the peer's rate of accurate ACKs. An extension that another socket wrote
+/// is a plain UDT peer's, which returns the words that it received.
+fn agreed(config: &Config, handshake: &Handshake, role: Role) -> (Dialect, Option<AckRate>) {
+    let dcudp = matches!(config.protocol, Protocol::Dcudp(_));
+    let accurate = config.accurate.is_some() && (role == Role::Server || !dcudp);
+    let is_client = role == Role::Client;
+    match handshake.extension {
+        Some(Extension::Offer { socket }) if dcudp && !is_client && socket == handshake.socket => {
+            (Dialect::Dcudp, None)
+        }
+        Some(Extension::Answer { socket }) if dcudp && is_client && socket == handshake.socket => {
+            (Dialect::Dcudp, None)
+        }
+        Some(Extension::AccurateOffer { socket, rate })
+            if accurate && !is_client && socket == handshake.socket =>
+        {
+            (Dialect::Accurate, Some(rate))
+        }
+        Some(Extension::AccurateAnswer { socket, rate })
+            if accurate && is_client && socket == handshake.socket =>
+        {
+            (Dialect::Accurate, Some(rate))
+        }
+        _ => (Dialect::Udt, None),
     }
 }
 
@@ -125,21 +179,9 @@ impl Listener {
         if !possible {
             return reply(packet, request, HandshakeKind::Refused, request.cookie);
         }
-        let offered = request.extension
-            == Some(Extension::Offer {
-                socket: request.socket,
-            });
-        let dcudp = matches!(self.config.protocol, Protocol::Dcudp(_));
         Response::Accept(Incoming {
-            socket: request.socket,
-            first: request.first,
-            packet_size: request.packet_size,
             flow_window: request.flow_window.min(MAX_FLOW_WINDOW),
-            dialect: if dcudp && offered {
-                Dialect::Dcudp
-            } else {
-                Dialect::Udt
-            },
+            ..Incoming::new(&self.config, request, Role::Server)
         })
     }
 

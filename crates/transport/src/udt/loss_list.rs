@@ -49,8 +49,7 @@ impl LossList {
     }
 
     /// The number of packets in the list.
-    #[cfg(test)]
-    fn packets(&self) -> u64 {
+    pub(super) const fn packets(&self) -> u64 {
         self.packets
     }
 

@@ -4,6 +4,8 @@
 //! transmission modes and a control law for data centers. docs/models/dcudp-wire.md has the wire
 //! format bit by bit.
 
+mod accurate_clock;
+mod accurate_sender;
 mod acknowledgement;
 mod arrival_speed;
 mod backlog;
@@ -30,8 +32,8 @@ pub mod wire;
 pub use arrival_speed::{ArrivalSpeed, Smoothed};
 pub use bytes::{Batch, ByteConnection, SendError};
 pub use config::{
-    Config, ConfigError, Dcudp, ExpRepeat, MAX_FLOW_WINDOW, MAX_PACKET_SIZE, MIN_PACKET_SIZE,
-    NakRepeat, Protocol, ReportedRtt,
+    Accurate, Config, ConfigError, Dcudp, ExpRepeat, MAX_FLOW_WINDOW, MAX_PACKET_SIZE,
+    MIN_PACKET_SIZE, NakRepeat, Protocol, ReportedRtt,
 };
 pub use connection::{Connection, Event, Failure, Identities, Identity, MessageOptions, Transmit};
 pub use exit_rule::{ExitReading, ExitRule, ExitRuleConfig, ExitStage};

@@ -16,7 +16,7 @@ use super::received::Received;
 use super::reports::{Repeat, Reports};
 use super::sequence::{Number, Numbering};
 use super::stats::Stats;
-use super::wire::{DataHeader, NumberRange, SocketKind};
+use super::wire::{AckCounts, DataHeader, NumberRange, SocketKind};
 
 /// Ranges in one NAK: with a header they fit the smallest packet.
 pub(super) const MAX_NAK_RANGES: usize = 8;
@@ -60,6 +60,16 @@ pub(super) struct Receiver {
     naks: VecDeque<LossRange>,
     pub(super) ack: Acknowledgement,
     pub(super) speed: ArrivalSpeed,
+    /// The counts of accurate ACKs.
+    pub(super) counts: AckCounts,
+    pub(super) newest: Newest,
+}
+
+/// The packet that arrived last for the first time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Newest {
+    pub(super) number: Number,
+    pub(super) at: Time,
 }
 
 impl Receiver {
@@ -74,6 +84,8 @@ impl Receiver {
             naks: VecDeque::new(),
             ack: Acknowledgement::new(setup.buffer),
             speed: ArrivalSpeed::default(),
+            counts: AckCounts::default(),
+            newest: Newest::default(),
             setup,
         }
     }
@@ -139,8 +151,23 @@ impl Receiver {
         }
         self.keep(packet, header, stats);
         self.check();
+        self.count(now, header.sequence, received.ecn);
         self.ack.on_new(now, self.next, self.edge());
         Fate::New(packet)
+    }
+
+    /// Counts a packet that arrived for the first time.
+    fn count(&mut self, now: Time, number: Number, ecn: Ecn) {
+        let counts = &mut self.counts;
+        counts.arrived = counts.arrived.wrapping_add(1);
+        counts.ce = counts.ce.wrapping_add(u32::from(ecn == Ecn::Ce));
+        let ect = ecn.is_capable() && ecn != Ecn::Ce;
+        counts.ect = counts.ect.wrapping_add(u32::from(ect));
+        self.newest = Newest { number, at: now };
+    }
+
+    fn count_lost(&mut self, packets: u64) {
+        self.counts.lost = self.counts.lost.wrapping_add(packets as u32);
     }
 
     /// Moves `next` and `end` past a packet that was missing; notes the gap that it leaves.
@@ -153,7 +180,8 @@ impl Receiver {
             return Ok(());
         }
         if packet > self.end {
-            self.losses.insert(self.end, packet)?;
+            let lost = self.losses.insert(self.end, packet)?;
+            self.count_lost(lost);
             let range = LossRange {
                 start: self.end,
                 end: packet,

@@ -10,6 +10,7 @@ use incastle_congestion::{Algorithm, Context, Controller, LimitedBy, Window};
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_core::Rng;
 
+use super::accurate_sender::AccurateSender;
 use super::backlog::{Backlog, Message};
 use super::config::ExpRepeat;
 use super::estimates::Estimates;
@@ -103,6 +104,10 @@ pub(super) struct Sender {
     pub(super) pacer: Pacer,
     /// Since when an acknowledgement is missing.
     pub(super) unacknowledged_since: Time,
+    /// The peer's counts, where ACKs are accurate.
+    pub(super) accurate: Option<AccurateSender>,
+    /// Whether the controller's window limits the packets in the network, and not those outstanding.
+    pub(super) counts_network: bool,
 }
 
 impl Sender {
@@ -118,6 +123,8 @@ impl Sender {
             light: Acked::default(),
             pacer: Pacer::new(setup.lags),
             unacknowledged_since: Time::ZERO,
+            accurate: None,
+            counts_network: false,
             setup,
         }
     }
@@ -132,6 +139,39 @@ impl Sender {
         self.setup.dialect = dialect;
         self.setup.payload = payload;
         self.window = window;
+    }
+
+    /// ACKs are accurate; the window of the controller limits what is in the network.
+    pub(super) fn begin_accurate(&mut self, counts_network: bool) {
+        self.accurate = Some(AccurateSender::new());
+        self.counts_network = counts_network;
+    }
+
+    /// Packets that the window limits.
+    fn in_network(&self) -> u64 {
+        let (una, nxt) = (self.in_flight.una(), self.in_flight.nxt());
+        match &self.accurate {
+            Some(accurate) if self.counts_network => {
+                accurate.in_network(una, nxt, self.in_flight.lost())
+            }
+            _ => self.in_flight.packets(),
+        }
+    }
+
+    /// The round trip of a packet that was sent once and is outstanding.
+    pub(super) fn round_trip_of(&self, now: Time, number: Number) -> Option<Span> {
+        let sent_at = self.in_flight.sent_once_at(number)?;
+        Some(now.saturating_since(sent_at))
+    }
+
+    /// The next accurate ACK covers what this one acknowledged.
+    pub(super) fn keep_for_next(&mut self, acked: Acked) {
+        self.light = acked;
+    }
+
+    /// The next new packet.
+    pub(super) const fn nxt(&self) -> u64 {
+        self.in_flight.nxt()
     }
 
     /// The longest message that the peer's buffer takes whole.
@@ -329,6 +369,11 @@ impl Sender {
     /// The next packet of the loss list; those of given-up messages become drop requests.
     #[inline(always)]
     fn poll_lost(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
+        // A window limits retransmissions too, or a burst of losses would come back as one.
+        if self.counts_network && self.in_network() >= self.cwnd(io) {
+            self.limited_by = LimitedBy::Window;
+            return None;
+        }
         loop {
             let packet = self.in_flight.pop_lost()?;
             if let Some(chunk) = self.in_flight.repeat(packet, io.now) {
@@ -368,7 +413,7 @@ impl Sender {
             return None;
         }
         let outstanding = self.in_flight.packets();
-        if outstanding >= self.cwnd(io) {
+        if self.in_network() >= self.cwnd(io) {
             self.limited_by = LimitedBy::Window;
             return None;
         }
@@ -384,7 +429,7 @@ impl Sender {
             "the flow window is at most what was agreed"
         );
         let payload = self.backlog.take(self.setup.payload, self.setup.dialect);
-        Some(self.in_flight.push(payload))
+        Some(self.in_flight.push(payload, io.now))
     }
 
     /// cwnd in packets, at least one (else nothing would ever move).

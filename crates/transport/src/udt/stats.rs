@@ -23,7 +23,7 @@ pub struct Refused {
     pub loss_list_full: u64,
     /// Data whose place in its message contradicts its neighbours.
     pub broken_messages: u64,
-    /// ACKs of packets that were never sent.
+    /// ACKs of packets that were never sent, or with impossible counts.
     pub acks: u64,
     /// Ranges in NAKs of packets that were never sent or are long acknowledged.
     pub nak_ranges: u64,
@@ -64,8 +64,10 @@ pub struct Stats {
     pub messages_delivered: u64,
     /// Full ACKs sent.
     pub acks_sent: u64,
-    /// Light ACKs sent.
+    /// Light ACKs sent, or accurate ones in their place.
     pub light_acks_sent: u64,
+    /// Accurate ACKs received.
+    pub accurate_acks_received: u64,
     /// NAKs sent.
     pub naks_sent: u64,
     /// Full ACKs received.

@@ -22,8 +22,8 @@ pub struct Identities {
 }
 
 impl Connection {
-    /// One endpoint of a connection between two of the same configuration. Under DCUDP `rtt` stands
-    /// for the handshake's sample; UDT begins with its own first value. Panics where
+    /// One endpoint of a connection between two of the same configuration. Under DCUDP, and with accurate
+    /// ACKs, `rtt` stands for the handshake's sample; UDT begins with its own first value. Panics where
     /// [`Config::check`] finds a mistake.
     pub fn established(
         config: &Config,
@@ -39,13 +39,15 @@ impl Connection {
             first: peer.first,
             packet_size: config.packet_size,
             flow_window: config.flow_window.min(config.receive_buffer),
-            dialect: match &config.protocol {
-                Protocol::Udt => Dialect::Udt,
-                Protocol::Dcudp(_) => Dialect::Dcudp,
+            dialect: match (&config.protocol, config.accurate) {
+                (Protocol::Udt, None) => Dialect::Udt,
+                (Protocol::Udt, Some(_)) => Dialect::Accurate,
+                (Protocol::Dcudp(_), _) => Dialect::Dcudp,
             },
+            ack_rate: config.accurate.unwrap_or_default().rate,
         };
         connection.establish(now, &Agreement::unrequested(peer, None));
-        if peer.dialect == Dialect::Dcudp {
+        if peer.dialect != Dialect::Udt {
             connection.rtt.begin(rtt);
             connection.set_clocks();
         }
@@ -60,15 +62,15 @@ impl Connection {
             Outcome::Unexpected => self.stats.refused.wrong_state += 1,
             Outcome::Refused => self.fail(Failure::Refused),
             Outcome::Agreed(agreement) => {
-                let dcudp = agreement.peer.dialect == Dialect::Dcudp;
+                let extended = agreement.peer.dialect != Dialect::Udt;
                 // The round trip since the first request: too long where that was lost, never too
                 // short. UDT begins with 100 ms for any duration of the handshake.
-                if let Some(at) = agreement.requested_at.filter(|_| dcudp) {
+                if let Some(at) = agreement.requested_at.filter(|_| extended) {
                     self.rtt.begin(now.saturating_since(at));
                 }
                 self.establish(now, &agreement);
                 // The server measures its round trip by it.
-                self.packets.keep_alive_due = dcudp && agreement.response.is_none();
+                self.packets.keep_alive_due = extended && agreement.response.is_none();
             }
         }
     }
@@ -77,6 +79,9 @@ impl Connection {
         let peer = &agreement.peer;
         self.peering.establish(agreement);
         self.control.ecn = self.peering.speaks_dcudp();
+        if self.peering.is_accurate() {
+            self.begin_accurate(peer.ack_rate);
+        }
         self.packets.agree(peer.first);
         let size = peer.packet_size.min(self.config.packet_size);
         let payload = Config::payload_of(size);
@@ -94,13 +99,13 @@ impl Connection {
         self.exp.on_packet(now, &self.config);
         self.exp.restart(now);
         self.events.raise(Event::Connected);
-        if matches!(self.config.protocol, Protocol::Dcudp(_)) && !self.peering.speaks_dcudp() {
+        if self.has_fallen_back() {
             self.fall_back(Event::Fallback);
         }
     }
 
-    /// The flow window before the first ACK. UDT's is 16 at first, and its cwnd is too; DCUDP's is the
-    /// agreed one.
+    /// The flow window before the first ACK. UDT's is 16 at first, and its cwnd is too; otherwise it is
+    /// the agreed one.
     fn first_window(&self, peer: &Incoming) -> FlowWindow {
         let agreed = peer
             .flow_window
@@ -108,7 +113,7 @@ impl Connection {
             .min(MAX_FLOW_WINDOW);
         let first = match peer.dialect {
             Dialect::Udt => agreed.min(16),
-            Dialect::Dcudp => agreed,
+            Dialect::Dcudp | Dialect::Accurate => agreed,
         };
         FlowWindow::new(agreed, first)
     }
@@ -116,7 +121,7 @@ impl Connection {
     /// The first packet after a server's response came back: before it a client sends nothing but
     /// handshakes.
     pub(super) fn measure_response(&mut self, now: Time) {
-        if self.rtt.is_measured() || !self.peering.speaks_dcudp() {
+        if self.rtt.is_measured() || self.dialect() == Dialect::Udt {
             return;
         }
         if let Some(at) = self.peering.responded_at() {

@@ -12,7 +12,7 @@ pub(super) struct CongestionControl {
     pub(super) algorithm: Algorithm,
     fallback: Option<Box<Algorithm>>,
     pub(super) mode: SenderMode,
-    /// DCUDP on a path that carries ECT, as far as is known.
+    /// Data packets are ECN-capable, on a path that carries ECT, as far as is known.
     pub(super) ecn: bool,
 }
 

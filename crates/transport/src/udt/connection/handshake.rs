@@ -10,7 +10,7 @@
 use incastle_units::Time;
 
 use super::super::config::{Config, MIN_PACKET_SIZE, Protocol};
-use super::super::listener::Incoming;
+use super::super::listener::{Incoming, Role};
 use super::super::sequence::Number;
 use super::super::wire::{Dialect, Extension, Handshake, HandshakeKind, VERSION};
 
@@ -177,6 +177,12 @@ impl Peering {
         matches!(self.dialect, Dialect::Dcudp)
     }
 
+    /// Whether ACKs are accurate.
+    #[inline]
+    pub(super) const fn is_accurate(&self) -> bool {
+        matches!(self.dialect, Dialect::Accurate)
+    }
+
     pub(super) const fn is_connecting(&self) -> bool {
         matches!(self.state, State::Requesting(_))
     }
@@ -241,11 +247,8 @@ impl Peering {
                 if !is_possible(config, handshake) || handshake.packet_size > config.packet_size {
                     return Outcome::Invalid;
                 }
-                let expected = Extension::Answer {
-                    socket: handshake.socket,
-                };
                 Outcome::Agreed(Agreement {
-                    peer: agreed(config, handshake, expected),
+                    peer: Incoming::new(config, handshake, Role::Client),
                     response: None,
                     response_due: false,
                     requested_at: requesting.requested_at,
@@ -278,12 +281,9 @@ impl Peering {
             self.state = State::Requesting(requesting);
             return Outcome::Nothing;
         }
-        let offered = Extension::Offer {
-            socket: handshake.socket,
-        };
         let last = handshake.kind == HandshakeKind::RendezvousDone;
         Outcome::Agreed(Agreement {
-            peer: agreed(config, handshake, offered),
+            peer: Incoming::new(config, handshake, Role::Rendezvous),
             response: Some(HandshakeKind::RendezvousDone),
             // The last one, so that the peer needs not repeat itself.
             response_due: !last,
@@ -360,11 +360,11 @@ impl Peering {
             socket: self.own.socket,
             cookie,
             peer: [0; 4],
-            extension: self.extension(kind, &config.protocol),
+            extension: self.extension(kind, config),
         })
     }
 
-    fn extension(&self, kind: HandshakeKind, protocol: &Protocol) -> Option<Extension> {
+    fn extension(&self, kind: HandshakeKind, config: &Config) -> Option<Extension> {
         let socket = self.own.socket;
         let is_server = matches!(
             self.state,
@@ -373,13 +373,18 @@ impl Peering {
                 ..
             })
         );
-        match protocol {
-            Protocol::Udt => None,
-            Protocol::Dcudp(_) if !is_server => Some(Extension::Offer { socket }),
-            Protocol::Dcudp(_) => {
-                assert_eq!(kind, HandshakeKind::Response, "a server's only response");
-                self.speaks_dcudp().then_some(Extension::Answer { socket })
-            }
+        let rate = config.accurate.map(|accurate| accurate.rate);
+        if !is_server {
+            return match &config.protocol {
+                Protocol::Udt => rate.map(|rate| Extension::AccurateOffer { socket, rate }),
+                Protocol::Dcudp(_) => Some(Extension::Offer { socket }),
+            };
+        }
+        assert_eq!(kind, HandshakeKind::Response, "a server's only response");
+        match self.dialect {
+            Dialect::Udt => None,
+            Dialect::Dcudp => Some(Extension::Answer { socket }),
+            Dialect::Accurate => rate.map(|rate| Extension::AccurateAnswer { socket, rate }),
         }
     }
 
@@ -411,16 +416,4 @@ fn is_possible(config: &Config, handshake: &Handshake) -> bool {
         && (MIN_PACKET_SIZE..1 << 31).contains(&handshake.packet_size)
         && (1..1 << 31).contains(&handshake.flow_window)
         && handshake.socket != 0
-}
-
-/// The peer that sent a handshake; the `dcudp` extension selects that dialect.
-fn agreed(config: &Config, handshake: &Handshake, dcudp: Extension) -> Incoming {
-    let both = matches!(config.protocol, Protocol::Dcudp(_)) && handshake.extension == Some(dcudp);
-    Incoming {
-        socket: handshake.socket,
-        first: handshake.first,
-        packet_size: handshake.packet_size,
-        flow_window: handshake.flow_window,
-        dialect: if both { Dialect::Dcudp } else { Dialect::Udt },
-    }
 }

@@ -13,12 +13,12 @@ use super::super::receiver::Fate;
 use super::super::sender::AckKind;
 use super::super::sequence::Number;
 use super::super::wire::{
-    AckReport, Content, Control, ControlBody, ControlHeader, DataHeader, Packet,
+    AckReport, Content, Control, ControlBody, ControlHeader, DataHeader, Dialect, Packet,
 };
 use super::{Connection, Event};
 
 /// Longer round-trip times are ignored.
-const MAX_RTT_US: u32 = 60_000_000;
+pub(super) const MAX_RTT_US: u32 = 60_000_000;
 
 /// A full ACK.
 #[derive(Debug, Clone, Copy)]
@@ -163,6 +163,7 @@ impl Connection {
                 self.handle_ack(now, &ack, rng)
             }
             Control::LightAck { next } => self.handle_light_ack(now, next),
+            Control::AccurateAck(ack) => self.handle_accurate_ack(now, &ack, rng),
             Control::Nak => self.handle_nak(now, body, rng),
             Control::Shutdown { answers, gone } => self.handle_shutdown(answers, gone),
             Control::Ack2 { number } => self.handle_ack2(now, number),
@@ -228,7 +229,7 @@ impl Connection {
     }
 
     /// An ACK sets EXP anew where it brings something new.
-    fn note_progress(&mut self, now: Time, una_before: u64) {
+    pub(super) fn note_progress(&mut self, now: Time, una_before: u64) {
         if self.sender.una() > una_before {
             self.exp.restart(now);
         }
@@ -259,6 +260,12 @@ impl Connection {
         if newest {
             self.learn(&ack.report);
         }
+        if self.peering.is_accurate() {
+            // The counts of these packets come with the next accurate ACK.
+            self.sender.keep_for_next(acked);
+            self.note_progress(now, before);
+            return true;
+        }
         if ack.not_ect && self.control.ecn {
             self.lose_ecn(now);
         }
@@ -269,7 +276,9 @@ impl Connection {
 
     /// Takes the peer's measurements.
     fn learn(&mut self, report: &AckReport) {
-        if (1..=MAX_RTT_US).contains(&report.rtt_us) {
+        // With accurate ACKs this endpoint measures itself.
+        let reported = !self.peering.is_accurate();
+        if reported && (1..=MAX_RTT_US).contains(&report.rtt_us) {
             self.rtt.smooth(Span::from_us(u64::from(report.rtt_us)));
             self.set_clocks();
         }
@@ -318,6 +327,11 @@ impl Connection {
     pub(super) fn lose_ecn(&mut self, now: Time) {
         self.control.ecn = false;
         self.sender.cwr_due = false;
+        if self.peering.is_accurate() {
+            // Its controller goes on without marks.
+            self.events.raise(Event::NoEcn);
+            return;
+        }
         self.fall_back(Event::NoEcn);
         self.follow_mode(now);
     }
@@ -332,6 +346,9 @@ impl Connection {
             return false;
         }
         self.exp.restart(now);
+        if !self.reacts_to_loss(lost.largest) {
+            return true;
+        }
         let event = CongestionEvent::Loss {
             count: lost.packets,
             largest: lost.largest,
@@ -362,7 +379,8 @@ impl Connection {
             self.stats.refused.ack2s += 1;
             return false;
         };
-        if self.peering.speaks_dcudp() && !self.rtt.is_measured() {
+        let extended = self.dialect() != Dialect::Udt;
+        if extended && !self.rtt.is_measured() {
             self.rtt.begin(sample);
         } else {
             self.rtt.sample(sample);

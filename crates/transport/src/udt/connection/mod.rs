@@ -11,6 +11,7 @@
 //!
 //! [`ByteConnection`]: super::ByteConnection
 
+mod accurate;
 mod agreement;
 mod control;
 mod control_packets;
@@ -27,7 +28,7 @@ use incastle_units::{Ecn, Rate, Span, Time};
 use rand_core::Rng;
 
 use super::backlog::Message;
-use super::config::{Config, Dcudp, Protocol};
+use super::config::{Accurate, Config, Dcudp, Protocol};
 use super::exit_rule::ExitRuleConfig;
 use super::listener::Incoming;
 use super::modes::Watch;
@@ -222,11 +223,19 @@ impl Connection {
     #[must_use]
     pub fn with_fallback(mut self, algorithm: Algorithm) -> Self {
         self.control.set_fallback(algorithm);
-        let plain = self.is_established() && !self.peering.speaks_dcudp();
-        if plain && matches!(self.config.protocol, Protocol::Dcudp(_)) {
+        if self.is_established() && self.has_fallen_back() {
             self.control.fall_back();
+            self.adapt();
         }
         self
+    }
+
+    /// Whether the peer does not support what this endpoint's controller needs.
+    fn has_fallen_back(&self) -> bool {
+        match &self.config.protocol {
+            Protocol::Udt => self.config.accurate.is_some() && !self.peering.is_accurate(),
+            Protocol::Dcudp(_) => !self.peering.speaks_dcudp(),
+        }
     }
 
     /// Adds `bytes` to the stream; `u64::MAX / 2` and more is unlimited. Panics on a message socket and
@@ -425,7 +434,7 @@ impl Connection {
         self.peering.is_established()
     }
 
-    /// DCUDP on a path that carries ECT, as far as is known.
+    /// DCUDP or accurate ACKs on a path that carries ECT, as far as is known.
     pub const fn carries_ect(&self) -> bool {
         self.control.ecn
     }
@@ -479,6 +488,11 @@ impl Connection {
         }
     }
 
+    fn accurate(&self) -> Option<&Accurate> {
+        let accurate = self.config.accurate.as_ref();
+        accurate.filter(|_| self.peering.is_accurate())
+    }
+
     /// C, where it is configured. UDT's control uses the path's, which is measured.
     fn capacity(&self) -> Option<Rate> {
         self.dcudp()
@@ -496,6 +510,7 @@ impl Connection {
     /// The fallback's controller takes over.
     fn fall_back(&mut self, event: Event) {
         self.control.fall_back();
+        self.adapt();
         // From these the peer measures the capacity that UDT's control works with.
         self.sender.send_pairs();
         self.events.raise(event);

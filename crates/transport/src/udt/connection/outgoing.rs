@@ -12,6 +12,12 @@ use super::super::sequence::Number;
 use super::super::wire::{AckReport, Content, Control, ControlHeader, DataHeader, Packet};
 use super::{Connection, Transmit};
 
+/// A span in a field of whole microseconds.
+pub(super) fn micros(span: Span) -> u32 {
+    let us = span.as_ps() / Span::from_us(1).as_ps();
+    u32::try_from(us).unwrap_or(u32::MAX)
+}
+
 /// The half of the endpoint that sends a control packet; the packet has that half's OBS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Half {
@@ -87,7 +93,12 @@ impl Connection {
         if let Some(next) = self.receiver.ack.poll_light() {
             self.stats.light_acks_sent += 1;
             let next = self.receiver.numbering.wire(next);
-            return Some(self.control(now, Half::Receiver, Control::LightAck { next }));
+            let ack = if self.peering.is_accurate() {
+                self.accurate_ack(now, next)
+            } else {
+                Control::LightAck { next }
+            };
+            return Some(self.control(now, Half::Receiver, ack));
         }
         if let Some(drop) = self.sender.poll_drop() {
             let control = Control::Drop {
@@ -124,10 +135,6 @@ impl Connection {
 
     fn full_ack(&mut self, now: Time, number: Number) -> Transmit {
         self.stats.acks_sent += 1;
-        let micros = |span: Span| {
-            let us = span.as_ps() / Span::from_us(1).as_ps();
-            u32::try_from(us).unwrap_or(u32::MAX)
-        };
         let latest = self
             .dcudp()
             .is_some_and(|dcudp| dcudp.reported_rtt == ReportedRtt::Latest);
@@ -234,7 +241,7 @@ impl Connection {
         Transmit {
             packet: self.packet(now, Content::Data(header)),
             ecn: if self.control.ecn {
-                Ecn::Ect0
+                self.accurate().map_or(Ecn::Ect0, |accurate| accurate.ecn)
             } else {
                 Ecn::NotEct
             },

@@ -51,7 +51,7 @@ impl Connection {
 
     #[inline]
     fn established_at(&self) -> Time {
-        let receiver = self.receiver.ack.at.min(self.receiver.nak_at());
+        let receiver = self.receiver.ack.wake().min(self.receiver.nak_at());
         let sender = self.sender.pacer.wake().min(self.control.mode.repeat_at());
         let own = self.exp_at().min(receiver).min(sender);
         own.min(self.shutdown.linger_at()).min(self.control.wake())
@@ -61,6 +61,7 @@ impl Connection {
     /// of EXP and NAK. A sender whose packets arrive without ECT falls back to UDT's control.
     pub(super) fn set_clocks(&mut self) {
         self.exp.learn(&self.rtt, &self.config);
+        self.receiver.ack.set_rtt(self.rtt.smoothed());
         let udt = !self.peering.speaks_dcudp() || self.watch.not_ect;
         let timer = udt && self.config.nak_repeat == NakRepeat::Timer;
         self.receiver.set_repeat(Repeat {
@@ -92,6 +93,7 @@ impl Connection {
             self.doubt_ecn(now);
             let repeat = self.dcudp().map(|dcudp| dcudp.exp_repeat);
             self.sender.on_exp(repeat.unwrap_or_default());
+            self.note_timeout();
             self.report(now, CongestionEvent::Timeout { backoff }, rng);
         } else if self.shutdown.is_sent() {
             self.shutdown.set_due(true);
@@ -103,7 +105,10 @@ impl Connection {
     /// RFC 9000, section 13.4.2.1: where every packet with ECT was lost, the path may drop such
     /// packets. Without it they are tried again.
     fn doubt_ecn(&mut self, now: Time) {
-        let most = self.dcudp().and_then(|dcudp| dcudp.ect_timeouts);
+        let most = match self.accurate() {
+            Some(accurate) => accurate.ect_timeouts,
+            None => self.dcudp().and_then(|dcudp| dcudp.ect_timeouts),
+        };
         let doubtful = most.is_some_and(|most| self.stats.timeouts >= u64::from(most));
         if self.control.ecn && self.sender.una() == 0 && doubtful {
             self.lose_ecn(now);

@@ -1,7 +1,7 @@
 //! Control packets: `1 | type (15) | reserved or user type (16)`, additional information, time stamp,
 //! destination, body. DCUDP inserts one 32-bit word before the body, `OBS (1) | control sequence
 //! number (31)`, and puts ECE and NECT into the reserved field of ACKs. Its OBS-change is UDT's
-//! user-defined type.
+//! user-defined type, and so are accurate ACKs.
 
 use super::data::flag;
 use super::handshake::{BODY_BYTES, Handshake};
@@ -30,6 +30,7 @@ const USER: u16 = 0x7FFF;
 /// Subtypes of ours.
 const OBSERVE_CHANGE: u16 = 1;
 const OBSERVE_CHANGED: u16 = 2;
+const ACCURATE_ACK: u16 = 3;
 
 /// The measurements in a full ACK. Zero in the last two: not measured, or not reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -44,6 +45,34 @@ pub struct AckReport {
     pub receiving_packets_per_s: u32,
     /// Packets per second that the path could carry.
     pub capacity_packets_per_s: u32,
+}
+
+/// What has happened to the data packets of a connection so far, by their receiver. Each number counts from the
+/// beginning, and wraps at 2^32: a lost ACK loses no count. As accurate ECN feedback (RFC 9768), but each data
+/// packet counts once, however often it was sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct AckCounts {
+    /// Data packets that arrived for the first time.
+    pub arrived: u32,
+    /// Those of them with a CE mark.
+    pub ce: u32,
+    /// Those of them that are ECN-capable and have no mark.
+    pub ect: u32,
+    /// Packets that were missing when a later one arrived. A late one stays counted.
+    pub lost: u32,
+}
+
+/// An ACK with the counts of the receiver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AccurateAck {
+    /// The next packet expected.
+    pub next: Number,
+    /// The newest data packet: the one that arrived last for the first time.
+    pub newest: Number,
+    /// Microseconds between its arrival and this ACK.
+    pub delay_us: u32,
+    /// The counts.
+    pub counts: AckCounts,
 }
 
 /// A control packet without its body.
@@ -71,6 +100,8 @@ pub enum Control {
         /// The next packet expected.
         next: Number,
     },
+    /// An accurate ACK, without an ACK2. [`Dialect::Accurate`] only.
+    AccurateAck(AccurateAck),
     /// Its body is a [`ControlBody::Losses`].
     Nak,
     /// Type 4, which is unused.
@@ -127,6 +158,7 @@ impl Control {
             Self::KeepAlive => "keep-alive",
             Self::Ack { .. } => "ack",
             Self::LightAck { .. } => "light-ack",
+            Self::AccurateAck(_) => "accurate-ack",
             Self::Nak => "nak",
             Self::Warning => "warning",
             Self::Shutdown { .. } => "shutdown",
@@ -147,7 +179,7 @@ impl Control {
             Self::Shutdown { .. } => SHUTDOWN,
             Self::Ack2 { .. } => ACK2,
             Self::Drop { .. } => DROP,
-            Self::ObserveChange { .. } | Self::ObserveChanged { .. } => USER,
+            Self::ObserveChange { .. } | Self::ObserveChanged { .. } | Self::AccurateAck(_) => USER,
         }
     }
 
@@ -156,6 +188,7 @@ impl Control {
         match self {
             Self::ObserveChange { .. } => OBSERVE_CHANGE,
             Self::ObserveChanged { .. } => OBSERVE_CHANGED,
+            Self::AccurateAck(_) => ACCURATE_ACK,
             Self::Ack { ece, not_ect, .. } if dialect == Dialect::Dcudp => {
                 let flags = flag(ece, u32::from(ECE)) | flag(not_ect, u32::from(NOT_ECT));
                 flags as u16
@@ -173,6 +206,7 @@ impl Control {
             Self::Ack { number, .. } | Self::Ack2 { number } => number.word(),
             Self::Drop { message, .. } => message,
             Self::ObserveChange { change } | Self::ObserveChanged { change } => change,
+            Self::AccurateAck(ack) => ack.counts.arrived,
             _ => 0,
         }
     }
@@ -190,7 +224,7 @@ impl ControlHeader {
         let bytes = match (self.control, body) {
             (Control::Handshake, _) => return BODY_BYTES,
             (Control::Nak, ControlBody::Losses(losses)) => losses.wire_bytes(),
-            (Control::Ack { .. }, _) => 24,
+            (Control::Ack { .. } | Control::AccurateAck(_), _) => 24,
             (Control::LightAck { .. }, _) => 4,
             (Control::Drop { .. }, _) => 8,
             _ => 0,
@@ -201,7 +235,7 @@ impl ControlHeader {
 
 const fn extra_bytes(dialect: Dialect) -> usize {
     match dialect {
-        Dialect::Udt => 0,
+        Dialect::Udt | Dialect::Accurate => 0,
         Dialect::Dcudp => DCUDP_CONTROL_BYTES - HEADER_BYTES,
     }
 }
@@ -245,6 +279,12 @@ pub(super) fn write_body(
             put(out, &rates);
         }
         Control::LightAck { next } => put(out, &[next.word()]),
+        Control::AccurateAck(AccurateAck {
+            next,
+            newest,
+            delay_us,
+            counts: AckCounts { ce, ect, lost, .. },
+        }) => put(out, &[next.word(), newest.word(), delay_us, ce, ect, lost]),
         Control::Drop { first, last, .. } => put(out, &[first.word(), last.word()]),
         _ => {}
     }
@@ -287,7 +327,7 @@ pub(super) fn parse(words: [u32; 4], body: &[u8], dialect: Dialect) -> Result<Vi
 /// DCUDP's word before a body.
 fn split_extra(body: &[u8], dialect: Dialect) -> Result<(u32, &[u8]), WireError> {
     match dialect {
-        Dialect::Udt => Ok((0, body)),
+        Dialect::Udt | Dialect::Accurate => Ok((0, body)),
         Dialect::Dcudp => {
             let extra = word(body, 0).ok_or(WireError::Short(HEADER_BYTES + body.len()))?;
             Ok((extra, &body[4..]))
@@ -334,6 +374,9 @@ fn parse_control(
         (USER, OBSERVE_CHANGED) if dialect == Dialect::Dcudp => bare(Control::ObserveChanged {
             change: information,
         }),
+        (USER, ACCURATE_ACK) if dialect == Dialect::Accurate => {
+            parse_accurate_ack(information, body).ok_or(wrong)
+        }
         (_, subtype) => Err(WireError::Unknown { kind, subtype }),
     }
 }
@@ -359,6 +402,23 @@ fn parse_ack(number: Number, flags: u16, body: &[u8]) -> Option<Control> {
         }),
         _ => None,
     }
+}
+
+fn parse_accurate_ack(arrived: u32, body: &[u8]) -> Option<Control> {
+    if body.len() != 24 {
+        return None;
+    }
+    Some(Control::AccurateAck(AccurateAck {
+        next: Number::from_word(word(body, 0)?),
+        newest: Number::from_word(word(body, 1)?),
+        delay_us: word(body, 2)?,
+        counts: AckCounts {
+            arrived,
+            ce: word(body, 3)?,
+            ect: word(body, 4)?,
+            lost: word(body, 5)?,
+        },
+    }))
 }
 
 fn parse_drop(message: u32, body: &[u8]) -> Option<Result<Control, WireError>> {

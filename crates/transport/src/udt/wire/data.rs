@@ -10,7 +10,7 @@ const CWR: u32 = 1 << 27;
 /// The largest message number: of 29 bits, or of 27 under DCUDP.
 pub const fn max_message(dialect: Dialect) -> u32 {
     match dialect {
-        Dialect::Udt => IN_ORDER - 1,
+        Dialect::Udt | Dialect::Accurate => IN_ORDER - 1,
         Dialect::Dcudp => CWR - 1,
     }
 }

@@ -5,6 +5,9 @@
 //! sends the client's words back, with some replaced. So an extension shows its writer: only an
 //! [`Extension::Answer`], or the offer of another socket, comes from an endpoint with DCUDP. Handshakes
 //! have UDT's layout in every dialect.
+//!
+//! Accurate acknowledgements are offered in the same words, under another magic. Their second word has the
+//! rate at which the peer is to acknowledge.
 
 use super::{Number, WireError, word};
 
@@ -13,6 +16,8 @@ const WORDS: usize = 12;
 pub(super) const BODY_BYTES: usize = 4 * WORDS;
 /// "DCUD".
 const MAGIC: u32 = 0x4443_5544;
+/// "ACKS": accurate acknowledgements.
+const ACCURATE_MAGIC: u32 = 0x4143_4B53;
 /// The version of the extension, in the high half of its second word.
 const EXTENSION_VERSION: u32 = 1;
 /// The library's numbers of socket types. Some descriptions count from 0; the library refuses that.
@@ -77,10 +82,53 @@ impl HandshakeKind {
     }
 }
 
-/// DCUDP's words in a handshake: the magic "DCUD", `version (16) | role (16)`, and the socket id of
-/// who wrote them.
+/// How often a peer is to acknowledge: after this many packets, or this part of a round-trip time after the
+/// first of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AckRate {
+    /// Packets with one acknowledgement, at least 1.
+    pub packets: u8,
+    /// Parts of a round-trip time, at least 1: 4 stands for a quarter.
+    pub per_rtt: u8,
+}
+
+impl Default for AckRate {
+    /// Every second packet, as TCP does (RFC 9293, section 3.8.6.3), and at the latest after a quarter of a
+    /// round-trip time.
+    fn default() -> Self {
+        Self {
+            packets: 2,
+            per_rtt: 4,
+        }
+    }
+}
+
+impl AckRate {
+    /// Whether both numbers are at least 1.
+    pub const fn is_possible(self) -> bool {
+        self.packets > 0 && self.per_rtt > 0
+    }
+}
+
+/// The words of an extension in a handshake. DCUDP's: the magic "DCUD", `version (16) | role (16)`, and the
+/// socket id of who wrote them. Accurate acknowledgements: the magic "ACKS", `version (8) | role (8) |
+/// packets (8) | parts of a round trip (8)`, and that socket id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
+    /// Role 1: this socket supports accurate acknowledgements.
+    AccurateOffer {
+        /// The socket that offers.
+        socket: u32,
+        /// The rate that it requests.
+        rate: AckRate,
+    },
+    /// Role 2: so does this one, and the connection will have them.
+    AccurateAnswer {
+        /// The responding socket.
+        socket: u32,
+        /// The rate that it requests.
+        rate: AckRate,
+    },
     /// Role 1: this socket supports DCUDP.
     Offer {
         /// The socket that offers.
@@ -96,6 +144,9 @@ pub enum Extension {
 impl Extension {
     /// Anything unknown is no extension, but an address.
     const fn parse([magic, role, socket]: [u32; 3]) -> Option<Self> {
+        if magic == ACCURATE_MAGIC {
+            return Self::parse_accurate(role, socket);
+        }
         if magic != MAGIC {
             return None;
         }
@@ -106,13 +157,34 @@ impl Extension {
         }
     }
 
+    const fn parse_accurate(word: u32, socket: u32) -> Option<Self> {
+        let [version, role, packets, per_rtt] = word.to_be_bytes();
+        let rate = AckRate { packets, per_rtt };
+        if !rate.is_possible() {
+            return None;
+        }
+        match (version as u32, role) {
+            (EXTENSION_VERSION, 1) => Some(Self::AccurateOffer { socket, rate }),
+            (EXTENSION_VERSION, 2) => Some(Self::AccurateAnswer { socket, rate }),
+            _ => None,
+        }
+    }
+
     const fn words(self) -> [u32; 3] {
         let (role, socket) = match self {
             Self::Offer { socket } => (1, socket),
             Self::Answer { socket } => (2, socket),
+            Self::AccurateOffer { socket, rate } => return accurate_words(1, socket, rate),
+            Self::AccurateAnswer { socket, rate } => return accurate_words(2, socket, rate),
         };
         [MAGIC, EXTENSION_VERSION << 16 | role, socket]
     }
+}
+
+const fn accurate_words(role: u8, socket: u32, rate: AckRate) -> [u32; 3] {
+    let AckRate { packets, per_rtt } = rate;
+    let word = u32::from_be_bytes([EXTENSION_VERSION as u8, role, packets, per_rtt]);
+    [ACCURATE_MAGIC, word, socket]
 }
 
 /// The body of a handshake.
@@ -137,7 +209,7 @@ pub struct Handshake {
     /// The address to which it goes, as UDT writes it. With an extension the last three words are 0
     /// here.
     pub peer: [u32; 4],
-    /// DCUDP's words, which take the place of the address's last three.
+    /// An extension's words, which take the place of the address's last three.
     pub extension: Option<Extension>,
 }
 

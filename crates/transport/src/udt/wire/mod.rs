@@ -15,9 +15,9 @@ use thiserror::Error;
 
 use super::sequence::Number;
 
-pub use control::{AckReport, Control, ControlHeader};
+pub use control::{AccurateAck, AckCounts, AckReport, Control, ControlHeader};
 pub use data::{DataHeader, Place, max_message};
-pub use handshake::{Extension, Handshake, HandshakeKind, SocketKind};
+pub use handshake::{AckRate, Extension, Handshake, HandshakeKind, SocketKind};
 pub use losses::{Losses, NumberRange};
 
 /// Bytes of a header, of data and of UDT's control packets alike.
@@ -37,6 +37,8 @@ pub enum Dialect {
     Udt,
     /// UDT 4 with OBS, CWR, ECE and numbered control packets.
     Dcudp,
+    /// UDT 4 with accurate ACKs.
+    Accurate,
 }
 
 /// The content of a datagram's header.

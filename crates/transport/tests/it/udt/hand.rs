@@ -88,7 +88,13 @@ pub(crate) fn response(config: &Config, kind: HandshakeKind) -> Handshake {
         socket: PEER,
         cookie: 77,
         peer: [0; 4],
-        extension: dcudp.then_some(Extension::Answer { socket: PEER }),
+        extension: match config.accurate {
+            Some(accurate) if !dcudp => Some(Extension::AccurateAnswer {
+                socket: PEER,
+                rate: accurate.rate,
+            }),
+            _ => dcudp.then_some(Extension::Answer { socket: PEER }),
+        },
     }
 }
 
@@ -273,7 +279,7 @@ impl Hand {
     /// A control packet of the peer's, numbered in the order of making.
     pub(crate) fn control_packet(&mut self, control: Control, observe: bool) -> Packet {
         let number = match self.connection.dialect() {
-            Dialect::Udt => number(0),
+            Dialect::Udt | Dialect::Accurate => number(0),
             Dialect::Dcudp => number(FIRST).plus(self.controls),
         };
         self.controls += 1;

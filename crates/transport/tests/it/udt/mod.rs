@@ -1,6 +1,7 @@
 //! Behaviour of UDT and DCUDP endpoints: the wire format, the exit rule, the estimates, the packets of each
 //! case, and forged packets. Also whole transfers over networks that lose, repeat, damage and delay.
 
+mod accurate;
 mod arrival_speed;
 mod connections;
 mod exit_rule;

@@ -5,11 +5,13 @@
 use std::collections::BTreeMap;
 
 use incastle_congestion::{
-    Algorithm, Dcudp as DcudpLaw, DcudpConfig, LossInUdpMode, Udt as UdtLaw, UdtConfig,
+    Algorithm, Dctcp, DctcpConfig, Dcudp as DcudpLaw, DcudpConfig, LossInUdpMode, Udt as UdtLaw,
+    UdtConfig,
 };
 use incastle_transport::udt::wire::{Dialect, View, parse};
 use incastle_transport::udt::{
-    ByteConnection, Config, Connection, Event, Identity, Listener, Number, PeerAddress, Response,
+    Accurate, ByteConnection, Config, Connection, Event, Identity, Listener, Number, PeerAddress,
+    Response,
 };
 use incastle_units::{Bytes, Ecn, Rate, Span, Time, random};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -60,9 +62,25 @@ pub(crate) fn dcudp_law(config: &Config) -> Algorithm {
     Algorithm::from(DcudpLaw::new(law))
 }
 
+/// DCTCP's sender.
+pub(crate) fn dctcp_law(config: &Config) -> Algorithm {
+    let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
+    Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(packet)))
+}
+
+/// Accurate ACKs at the default rate, with DCTCP, for sockets.
+pub(crate) fn accurate_config() -> Config {
+    Config {
+        accurate: Some(Accurate::default()),
+        exp_floor: Span::from_ms(10),
+        ..udt_config()
+    }
+}
+
 /// The controller that belongs to a configuration, with UDT's to fall back to.
 pub(crate) fn law(config: &Config) -> Algorithm {
     match config.protocol {
+        incastle_transport::udt::Protocol::Udt if config.accurate.is_some() => dctcp_law(config),
         incastle_transport::udt::Protocol::Udt => udt_law(config),
         incastle_transport::udt::Protocol::Dcudp(_) => dcudp_law(config),
     }
@@ -84,6 +102,8 @@ pub(crate) struct Path {
     pub(crate) queue: u64,
     /// Packets above which it marks.
     pub(crate) threshold: u64,
+    /// Packets that are marked at random, in parts of a thousand.
+    pub(crate) marking: u64,
     /// Whether it clears ECT instead.
     pub(crate) bleaches: bool,
 }
@@ -99,6 +119,7 @@ impl Default for Path {
             rate: mbit(1_000),
             queue: 100,
             threshold: 15,
+            marking: 0,
             bleaches: false,
         }
     }
@@ -301,7 +322,7 @@ impl Net {
         }
         let ecn = match ecn {
             _ if self.path.bleaches => Ecn::NotEct,
-            Ecn::Ect0 if queued >= self.path.threshold => Ecn::Ce,
+            Ecn::Ect0 if queued >= self.path.threshold || self.chance(self.path.marking) => Ecn::Ce,
             ecn => ecn,
         };
         let leaves = begins + self.path.rate.span_of(bytes);

@@ -10,7 +10,10 @@ use incastle_units::{Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::net::{Net, Path, Side, dcudp_config, mbit, pattern, read_some, udt_config, write_some};
+use super::net::{
+    Net, Path, Side, accurate_config, dcudp_config, mbit, pattern, read_some, udt_config,
+    write_some,
+};
 
 /// Worlds of the ordinary test.
 const WORLDS: u32 = 300;
@@ -72,6 +75,7 @@ fn path(draws: &mut Xoshiro256PlusPlus) -> Path {
         rate: mbit(pick(&[20, 100, 1_000])),
         queue: pick(&[10, 100, 1_000]),
         threshold: pick(&[2, 15, 1_000]),
+        marking: 0,
         bleaches: pick(&[0, 0, 0, 1]) == 1,
     }
 }
@@ -107,10 +111,10 @@ impl World {
             ..config
         };
         let mut config = || {
-            let mut config = kind(if draws.next_u64() & 1 == 0 {
-                udt_config()
-            } else {
-                dcudp_config()
+            let mut config = kind(match draws.next_u64() % 3 {
+                0 => udt_config(),
+                1 => dcudp_config(),
+                _ => accurate_config(),
             });
             if draws.next_u64().is_multiple_of(4) {
                 (config.receive_buffer, config.flow_window) = (32, 64);
