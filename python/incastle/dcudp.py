@@ -58,7 +58,9 @@ __all__ = [
     "read_key",
 ]
 
-Control: TypeAlias = Literal["dcudp", "udt"]
+Control: TypeAlias = Literal[
+    "dcudp", "udt", "new-reno", "cubic", "dctcp", "d2tcp", "dt-cwa", "prague", "swift", "bbr"
+]
 Resolved: TypeAlias = tuple[str, int, int]
 
 _KEY_BYTES = 32
@@ -98,8 +100,8 @@ class Statistics:
     """The state and counters of one endpoint.
 
     Attributes:
-        control: the control that runs, "dcudp" or "udt": DCUDP's falls back to UDT's where the
-            peer speaks UDT alone, or the path carries no ECN.
+        control: the control that runs. DCUDP's falls back to "udt" where the peer speaks UDT alone,
+            or the path carries no ECN; the others do where the peer has no accurate ACKs.
         mode: DCUDP's mode, "udp" or "congestion"; None under UDT's control.
         rate_bit_s: the rate at which the control lets packets leave, None where it sets none.
         rtt_s: the smoothed round-trip time.

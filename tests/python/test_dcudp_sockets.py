@@ -65,7 +65,7 @@ def test_the_examples_of_the_documentation() -> None:
     assert attempted > 0
 
 
-@pytest.mark.parametrize("control", ["dcudp", "udt"])
+@pytest.mark.parametrize("control", ["dcudp", "udt", "dctcp"])
 @pytest.mark.parametrize("host", ["127.0.0.1", "::1"])
 def test_a_stream_in_both_directions_and_a_close_that_delivers(control: Any, host: str) -> None:
     try:
@@ -362,7 +362,7 @@ def test_a_silent_peer_is_given_up() -> None:
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        ({"control": "tcp"}, 'control = "tcp": it must be "dcudp" or "udt"'),
+        ({"control": "tcp"}, 'control = "tcp": it must be "dcudp" or "udt" or "new-reno" or'),
         ({"kind": "datagrams"}, 'kind = "datagrams": it must be "stream" or "messages"'),
         ({"packet_bytes": 3}, "must lie between 128 and 65535 bytes"),
         ({"packet_bytes": -3}, "packet_bytes = -3"),

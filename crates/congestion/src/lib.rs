@@ -22,6 +22,7 @@ mod hpcc;
 mod hystart;
 mod hystart_plus_plus;
 mod marked_fraction;
+mod named;
 mod new_reno;
 mod pacing;
 mod prague;
@@ -53,6 +54,7 @@ pub use dcudp::{
 pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
 pub use frame_limiter::{FrameLimiter, ReactionPointSettings};
 pub use hpcc::{Hpcc, HpccConfig, IntWords};
+pub use named::NamedController;
 pub use new_reno::NewReno;
 pub use pacing::{Paced, PacingRatio};
 pub use prague::{Prague, PragueConfig};

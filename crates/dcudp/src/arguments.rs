@@ -1,11 +1,14 @@
 //! The command line of `dcudp`.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::error::Error;
+use clap::{Arg, ArgAction, Args, Parser, Subcommand};
+use incastle_socket::Control;
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::address::{HostPort, PORT, Protection};
@@ -51,21 +54,12 @@ pub enum Command {
     Key,
 }
 
-/// The congestion control of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ControlName {
-    /// UDT's own.
-    Udt,
-    /// DCUDP's; UDT's where the peer or the path cannot do it.
-    Dcudp,
-}
-
 /// How a connection is made, and what protects it.
 #[derive(Debug, Clone, Args)]
 pub struct LinkArguments {
     /// Congestion control.
-    #[arg(long, value_name = "CONTROL", default_value = "dcudp")]
-    pub cc: ControlName,
+    #[arg(long, value_name = "CONTROL", default_value = "dcudp", value_parser = ControlParser)]
+    pub cc: Control,
     /// Rate of this machine's network interface, IP headers included [default: that of the system, else 10 Gbit/s].
     #[arg(long, value_name = "RATE", value_parser = positive_rate)]
     pub capacity: Option<Rate>,
@@ -322,6 +316,31 @@ fn listen_address(text: &str) -> Result<SocketAddr, String> {
              names are not understood here"
         )
     })
+}
+
+/// The controls, each by its name and with its line in `--help`.
+#[derive(Debug, Clone, Copy)]
+struct ControlParser;
+
+impl TypedValueParser for ControlParser {
+    type Value = Control;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        argument: Option<&Arg>,
+        value: &OsStr,
+    ) -> Result<Control, Error> {
+        let known = PossibleValuesParser::new(Control::all().map(Control::name));
+        let name = known.parse_ref(command, argument, value)?;
+        let control = Control::all().find(|control| control.name() == name);
+        Ok(control.expect("clap takes no other name"))
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue>>> {
+        let value = |control: Control| PossibleValue::new(control.name()).help(control.summary());
+        Some(Box::new(Control::all().map(value)))
+    }
 }
 
 fn name(text: &str) -> Result<Name, String> {

@@ -12,7 +12,7 @@ use incastle_socket::{
 use tokio::time::timeout;
 
 use crate::address::{HostPort, local_for};
-use crate::arguments::{ControlName, LinkArguments};
+use crate::arguments::LinkArguments;
 use crate::error::Failure;
 use crate::key::Key;
 use crate::places::Limits;
@@ -43,6 +43,8 @@ pub struct Link {
     endpoint: Endpoint,
     /// The error of a maximum packet size that is too small.
     packet_size: u32,
+    /// The control that was selected.
+    control: Control,
     /// For statistics.
     pub connection: Connection,
 }
@@ -86,6 +88,7 @@ impl Link {
             Ok(connection) => Ok(Self {
                 endpoint,
                 packet_size: config.packet_size,
+                control: config.control,
                 connection,
             }),
             Err(error) => Err(not_connected(&error)),
@@ -114,8 +117,14 @@ impl Link {
         let mut events = self.connection.events();
         while let Some(event) = events.next().await {
             match event {
-                Event::Fallback => warn("the peer speaks UDT alone: its control is run"),
-                Event::EcnFailed => warn("this path does not carry ECN: UDT's control is run"),
+                Event::Fallback => warn(match self.control {
+                    Control::Named(_) => "the peer has no accurate ACKs: UDT's control is run",
+                    _ => "the peer speaks UDT alone: its control is run",
+                }),
+                Event::EcnFailed => warn(match self.control {
+                    Control::Named(_) => "this path does not carry ECN: there are no marks",
+                    _ => "this path does not carry ECN: UDT's control is run",
+                }),
                 Event::Over(Some(
                     ConnectionError::Silent { .. } | ConnectionError::PeerClosed { .. },
                 )) => self.warn_of_send_size(),
@@ -248,10 +257,7 @@ fn endpoint_config(key: Option<&Key>) -> EndpointConfig {
 fn connection_config(arguments: &LinkArguments) -> Result<ConnectionConfig, Failure> {
     let mtu = arguments.mtu;
     let config = ConnectionConfig {
-        control: match arguments.cc {
-            ControlName::Udt => Control::Udt,
-            ControlName::Dcudp => Control::Dcudp,
-        },
+        control: arguments.cc,
         packet_size: u32::try_from(mtu.count()).unwrap_or(u32::MAX),
         capacity: arguments.capacity,
         linger: LINGER,

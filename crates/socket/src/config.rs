@@ -6,15 +6,15 @@ use std::time::Duration;
 
 use incastle_congestion::{
     Algorithm, Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw,
-    DcudpRtt, LossInUdpMode, Udt, UdtConfig,
+    DcudpRtt, LossInUdpMode, NamedController, Udt, UdtConfig,
 };
 use incastle_secure::Key;
-use incastle_transport::udt::wire::SocketKind;
+use incastle_transport::udt::wire::{AckRate, SocketKind};
 use incastle_transport::udt::{
-    Config, ConfigError, ExitRuleConfig, ExpRepeat, MIN_PACKET_SIZE, NakRepeat, Protocol,
+    Accurate, Config, ConfigError, ExitRuleConfig, ExpRepeat, MIN_PACKET_SIZE, NakRepeat, Protocol,
     ReportedRtt,
 };
-use incastle_units::{Bytes, Rate, Span};
+use incastle_units::{Bytes, Ecn, Rate, Span};
 
 /// The rate C where neither the configuration nor the system has what the interface has.
 pub const DEFAULT_CAPACITY: Rate = Rate::from_bits_per_second(10_000_000_000);
@@ -72,6 +72,34 @@ pub enum Control {
     /// DCUDP with a peer that speaks it, over a path that carries ECN; else UDT's.
     #[default]
     Dcudp,
+    /// One of the controllers that need accurate ACKs, with a peer that has them; else UDT's.
+    Named(NamedController),
+}
+
+impl Control {
+    /// All of them.
+    pub fn all() -> impl Iterator<Item = Self> {
+        let named = NamedController::ALL.into_iter().map(Self::Named);
+        [Self::Dcudp, Self::Udt].into_iter().chain(named)
+    }
+
+    /// Its name, as it is typed.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Udt => "udt",
+            Self::Dcudp => "dcudp",
+            Self::Named(named) => named.name(),
+        }
+    }
+
+    /// What it is, in a line.
+    pub const fn summary(self) -> &'static str {
+        match self {
+            Self::Udt => "UDT's own",
+            Self::Dcudp => "DCUDP's; UDT's where the peer or the path cannot do it",
+            Self::Named(named) => named.summary(),
+        }
+    }
 }
 
 /// How DCUDP's paper is read: see docs/models/dcudp.md.
@@ -120,6 +148,8 @@ impl Default for Readings {
 pub struct ConnectionConfig {
     /// Which congestion control.
     pub control: Control,
+    /// How often the peer is to acknowledge, where ACKs are accurate.
+    pub ack_rate: AckRate,
     /// One stream of bytes in each direction, or messages. Both endpoints must choose the same.
     pub kind: SocketKind,
     /// The largest IP packet in bytes. The smaller of both endpoints' counts.
@@ -151,6 +181,7 @@ impl Default for ConnectionConfig {
     fn default() -> Self {
         Self {
             control: Control::default(),
+            ack_rate: AckRate::default(),
             kind: SocketKind::Stream,
             packet_size: 1500,
             capacity: None,
@@ -192,6 +223,15 @@ impl ConnectionConfig {
         let base = match self.control {
             Control::Udt => Config::default(),
             Control::Dcudp => Config::dcudp(capacity),
+            Control::Named(_) => Config {
+                protocol: Protocol::Udt,
+                ..Config::dcudp(capacity)
+            },
+        };
+        let accurate = |ecn| Accurate {
+            rate: self.ack_rate,
+            ecn,
+            ect_timeouts: Some(ECT_TIMEOUTS),
         };
         let protocol = match base.protocol {
             Protocol::Dcudp(dcudp) => Protocol::Dcudp(incastle_transport::udt::Dcudp {
@@ -215,6 +255,12 @@ impl ConnectionConfig {
         };
         Config {
             protocol,
+            accurate: match self.control {
+                Control::Udt => None,
+                // As a server it acknowledges accurately, for a client with another control.
+                Control::Dcudp => Some(accurate(Ecn::NotEct)),
+                Control::Named(named) => Some(accurate(named.ecn())),
+            },
             socket_kind: self.kind,
             packet_size: self.packet_size,
             receive_buffer,
@@ -257,6 +303,11 @@ impl ConnectionConfig {
                 config,
                 algorithm: udt(),
                 fallback: None,
+            },
+            Control::Named(named) => Made {
+                config,
+                algorithm: named.algorithm(packet),
+                fallback: Some(udt()),
             },
             Control::Dcudp => {
                 let readings = &self.readings;

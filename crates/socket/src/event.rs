@@ -13,11 +13,12 @@ const MAX_EVENTS: usize = 64;
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// DCUDP was asked for, but the peer speaks UDT alone: UDT's control is run.
+    /// The peer has not what the control needs, DCUDP or accurate ACKs: UDT's control is run.
     Fallback,
     /// The path carries ECT, so marks can come.
     EcnVerified,
-    /// The path clears ECT or drops packets that carry it: UDT's control is run.
+    /// The path clears ECT or drops packets that carry it: in DCUDP's place UDT's control is run, another goes on
+    /// without marks.
     EcnFailed,
     /// DCUDP went over to another mode.
     Mode(TransmissionMode),

@@ -57,7 +57,7 @@ pub use network::network_of;
 pub use statistics::{EndpointStatistics, Ignored, Statistics};
 pub use stream::{RecvStream, SendStream};
 
-pub use incastle_congestion::TransmissionMode;
+pub use incastle_congestion::{NamedController, TransmissionMode};
 pub use incastle_secure::{Key, Statistics as SessionStatistics};
-pub use incastle_transport::udt::wire::SocketKind;
+pub use incastle_transport::udt::wire::{AckRate, SocketKind};
 pub use incastle_units::Rate;

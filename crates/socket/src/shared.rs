@@ -256,8 +256,10 @@ impl State {
                     self.events.push(Event::Fallback);
                 }
                 udt::Event::NoEcn => {
-                    tracing::warn!(peer = %shared.peer, "the path carries no ECN: UDT's control");
-                    self.control = Control::Udt;
+                    tracing::warn!(peer = %shared.peer, "the path carries no ECN");
+                    if self.control == Control::Dcudp {
+                        self.control = Control::Udt;
+                    }
                     self.ecn_reported = true;
                     self.events.push(Event::EcnFailed);
                 }

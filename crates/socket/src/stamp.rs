@@ -2,9 +2,9 @@
 //! at once they are taken from the socket. UDT's packet pairs need it: a pair that is read in one system
 //! call has no interval.
 //!
-//! Only an endpoint without DCUDP has them. `quinn-udp` has 96 bytes for the control messages of coalesced
-//! datagrams. With a time stamp there is no room for the ECN field, which DCUDP needs. DCUDP's capacity is
-//! configured instead. If such an endpoint falls back to UDT's control, it stamps datagrams as it reads them.
+//! Only an endpoint with UDT's control alone has them. `quinn-udp` has 96 bytes for the control messages of coalesced
+//! datagrams. With a time stamp there is no room for the ECN field, which DCUDP and accurate ACKs need. DCUDP's
+//! capacity is configured instead. If such an endpoint falls back to UDT's control, it stamps datagrams as it reads them.
 //! All of one round get the instant of its first call. A backlog takes several calls in immediate
 //! succession, and their instants would show the speed of the calls.
 //!
@@ -67,9 +67,9 @@ impl Clocks {
 }
 
 impl Port {
-    /// Before the first connection of that control: DCUDP wants the ECN field rather than stamps.
+    /// Before the first connection of that control: all but UDT's want the ECN field rather than stamps.
     pub(crate) fn prepare(&self, control: Control) {
-        if control == Control::Dcudp
+        if control != Control::Udt
             && let Err(error) = setsockopt(&self.socket, sockopt::ReceiveTimestampns, &false)
         {
             // A connection whose marks are lost reports that, and goes on without.

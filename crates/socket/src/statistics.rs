@@ -12,7 +12,7 @@ use crate::Control;
 /// A snapshot of a connection.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Statistics {
-    /// The control that runs: DCUDP's may have fallen back to UDT's.
+    /// The control that runs: any may have fallen back to UDT's.
     pub control: Control,
     /// DCUDP's mode.
     pub mode: Option<TransmissionMode>,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use incastle_socket::{Control, Statistics, TransmissionMode};
+use incastle_socket::{Statistics, TransmissionMode};
 use serde::Serialize;
 
 use super::latency::micros;
@@ -180,14 +180,6 @@ impl Endpoints {
     pub fn lines(&self) -> String {
         let (sent, received) = (self.sender.line(), self.receiver.line());
         format!("sent      {sent}\nreceived  {received}")
-    }
-}
-
-/// The name of a control, as it is typed.
-pub const fn control(control: Control) -> &'static str {
-    match control {
-        Control::Udt => "udt",
-        Control::Dcudp => "dcudp",
     }
 }
 

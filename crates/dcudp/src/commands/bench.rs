@@ -12,7 +12,7 @@ use super::{call, stopped};
 use crate::arguments::Bench;
 use crate::bench::Meter;
 use crate::bench::flow::{Reports, payload, sink, source};
-use crate::bench::table::{Endpoint, Endpoints, Interval, Measurement, Snapshot, control};
+use crate::bench::table::{Endpoint, Endpoints, Interval, Measurement, Snapshot};
 use crate::error::{DONE, Failure, INTERRUPTED};
 use crate::link::Link;
 use crate::protocol::{BenchDirection, BenchRequest, Frame, unexpected};
@@ -36,7 +36,7 @@ pub(super) async fn run(arguments: Bench) -> Result<u8, Failure> {
         () = stop => Ending::Interrupted,
     };
     let intervals = lines.end(&ending);
-    let control = control(link.connection.statistics().control);
+    let control = link.connection.statistics().control.name();
     match ending {
         Ending::Interrupted => link.abort().await,
         Ending::Whole(_) | Ending::Failed(_) => link.close().await,

@@ -43,7 +43,7 @@ fn pings_come_back() {
 fn a_measurement_counts_the_same_at_both_endpoints() {
     let server = Server::measurements();
     for reverse in [false, true] {
-        for cc in ["udt", "dcudp"] {
+        for cc in ["udt", "dcudp", "dctcp", "bbr"] {
             let mut arguments = vec!["bench", &server.address, "--cc", cc, "--json"];
             arguments.extend([
                 "--time",

@@ -69,7 +69,7 @@ fn both_controls_carry_files_over_both_families() {
     let file = here.path().join("f");
     fs::write(&file, bytes(1, MB)).unwrap();
     for listen in ["127.0.0.1:0", "[::1]:0"] {
-        for cc in ["udt", "dcudp"] {
+        for cc in ["udt", "dcudp", "dctcp", "cubic"] {
             let there = folder();
             let server = Server::files(there.path(), &["--listen", listen]);
             let (status, _, err) = run(&["send", path(&file), &server.address, "--cc", cc]);
@@ -258,7 +258,10 @@ fn get_makes_its_folder_when_a_server_has_answered() {
 #[test]
 fn options_that_cannot_be_are_refused_with_a_remedy() {
     refused(&[
-        ("ping 127.0.0.1:9 --cc tcp", "[possible values: udt, dcudp]"),
+        (
+            "ping 127.0.0.1:9 --cc tcp",
+            "[possible values: dcudp, udt, new-reno, cubic, dctcp, d2tcp, dt-cwa, prague, swift, bbr]",
+        ),
         ("ping 127.0.0.1:9 --mtu 10", "\"10\" has no unit"),
         ("ping 127.0.0.1:9 --mtu 10_B", "error: "),
         (

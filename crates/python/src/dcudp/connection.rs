@@ -8,7 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use bytes::Bytes;
 use incastle_dcudp::address::local_for;
 use incastle_socket::{
-    Connection, ConnectionError, Control, Endpoint, MessageOptions, Rate, RecvStream, SendStream,
+    Connection, ConnectionError, Endpoint, MessageOptions, Rate, RecvStream, SendStream,
     SocketKind, Statistics, TransmissionMode,
 };
 use pyo3::exceptions::PyEOFError;
@@ -353,10 +353,7 @@ pub(crate) struct Snapshot {
 impl Snapshot {
     fn of(statistics: &Statistics) -> Self {
         Self {
-            control: match statistics.control {
-                Control::Udt => "udt",
-                Control::Dcudp => "dcudp",
-            },
+            control: statistics.control.name(),
             mode: statistics.mode.map(|mode| match mode {
                 TransmissionMode::Udp => "udp",
                 TransmissionMode::Congestion => "congestion",

@@ -48,7 +48,7 @@ impl Options {
     /// The connection's configuration, every parameter checked.
     pub(super) fn connection(self) -> PyResult<ConnectionConfig> {
         let mut config = ConnectionConfig::default();
-        let known = [("dcudp", Control::Dcudp), ("udt", Control::Udt)];
+        let known: Vec<_> = Control::all().map(|it| (it.name(), it)).collect();
         config.control = choice("control", &self.control, &known)?;
         if let Some(kind) = &self.kind {
             let known = [

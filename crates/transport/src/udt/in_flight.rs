@@ -133,6 +133,11 @@ impl InFlight {
         self.sent.back().map(|sent| sent.payload.message)
     }
 
+    /// The place of a packet that is outstanding, or was.
+    pub(super) fn index(&self, number: Number) -> Option<u64> {
+        self.numbering.index(number, self.una)
+    }
+
     /// Numbers a new packet.
     pub(super) fn push(&mut self, payload: Payload, now: Time) -> Chunk {
         let number = self.numbering.wire(self.nxt);

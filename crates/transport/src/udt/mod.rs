@@ -19,6 +19,7 @@ mod in_flight;
 mod listener;
 mod loss_list;
 mod modes;
+mod rate_samples;
 mod reassembly;
 mod received;
 mod receiver;

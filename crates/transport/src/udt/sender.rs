@@ -15,6 +15,7 @@ use super::backlog::{Backlog, Message};
 use super::config::ExpRepeat;
 use super::estimates::Estimates;
 use super::in_flight::{Acked, Chunk, Drop, InFlight, Lost};
+use super::rate_samples::RateSamples;
 use super::sequence::Number;
 use super::stats::Stats;
 use super::wire::{Dialect, Losses, SocketKind};
@@ -108,6 +109,8 @@ pub(super) struct Sender {
     pub(super) accurate: Option<AccurateSender>,
     /// Whether the controller's window limits the packets in the network, and not those outstanding.
     pub(super) counts_network: bool,
+    /// For a controller that takes samples of the delivery rate.
+    pub(super) rates: Option<Box<RateSamples>>,
 }
 
 impl Sender {
@@ -125,6 +128,7 @@ impl Sender {
             unacknowledged_since: Time::ZERO,
             accurate: None,
             counts_network: false,
+            rates: None,
             setup,
         }
     }
@@ -141,10 +145,17 @@ impl Sender {
         self.window = window;
     }
 
-    /// ACKs are accurate; the window of the controller limits what is in the network.
-    pub(super) fn begin_accurate(&mut self, counts_network: bool) {
+    /// ACKs are accurate.
+    pub(super) fn begin_accurate(&mut self) {
         self.accurate = Some(AccurateSender::new());
+    }
+
+    /// The controller is settled: whether its window limits what is in the network, and whether it takes samples of
+    /// the delivery rate. Nothing was sent yet, or it takes none.
+    pub(super) fn adapt(&mut self, counts_network: bool, samples_rate: bool) {
         self.counts_network = counts_network;
+        let payload = self.setup.payload;
+        self.rates = samples_rate.then(|| Box::new(RateSamples::new(payload)));
     }
 
     /// Packets that the window limits.
@@ -447,5 +458,30 @@ impl Sender {
         let mut cx = self.context(io.now, io.smoothed_rtt, io.capacity, io.rng);
         let size = Bytes::new(u64::from(chunk.payload.length));
         io.algorithm.on_sent(&mut cx, size);
+        if self.rates.is_some() {
+            self.sample(io, chunk);
+        }
+    }
+
+    /// The outstanding packets between two numbers.
+    pub(super) fn outstanding(&self, first: Number, last: Number) -> Option<std::ops::Range<u64>> {
+        let (una, nxt) = (self.in_flight.una(), self.in_flight.nxt());
+        let first = self.in_flight.index(first).unwrap_or(0).max(una);
+        let last = self.in_flight.index(last).filter(|last| *last < nxt)?;
+        (first <= last).then_some(first..last + 1)
+    }
+
+    /// A packet left whose delivery is sampled.
+    fn sample(&mut self, io: &Io<'_>, chunk: &Chunk) {
+        let packet = self.in_flight.index(chunk.number);
+        let is_full = self.in_network() >= self.cwnd(io);
+        let is_last = self.backlog.unsent() == 0 && !self.in_flight.has_losses();
+        let rates = self.rates.as_mut().expect("the rate is sampled");
+        rates.on_sent(packet.expect("what leaves is outstanding"), io.now);
+        if is_full {
+            rates.mark_cwnd_limited();
+        } else if is_last {
+            rates.mark_app_limited();
+        }
     }
 }

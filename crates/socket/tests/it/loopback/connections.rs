@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use incastle_socket::{
     ConnectError, ConnectionConfig, ConnectionError, Control, Endpoint, EndpointConfig, Event,
-    MessageOptions, Rate, SocketKind,
+    MessageOptions, NamedController, Rate, SocketKind,
 };
 
 use crate::run;
@@ -247,6 +247,43 @@ fn a_dcudp_client_falls_back_with_a_udt_server_and_says_so() {
         assert_eq!(client.statistics().control, Control::Udt);
         write(&client, b"plain").await;
         assert_eq!(read(&server, 5).await, b"plain");
+    });
+}
+
+#[test]
+fn every_control_moves_data() {
+    run(async {
+        for control in Control::all() {
+            let config = config(control, SocketKind::Stream);
+            let (client, server) = pair(&config, V4).await;
+            assert_eq!(client.statistics().control, control);
+            exchange(client, server, 400_000).await;
+        }
+    });
+}
+
+/// Who falls back where an endpoint does not have accurate ACKs: a server of DCUDP has them.
+#[test]
+fn without_accurate_acks_at_either_endpoint_a_window_controller_falls_back() {
+    let dctcp = Control::Named(NamedController::Dctcp);
+    let cases = [
+        (dctcp, Control::Udt, [Control::Udt; 2]),
+        (Control::Udt, dctcp, [Control::Udt; 2]),
+        (Control::Dcudp, dctcp, [Control::Udt; 2]),
+        (dctcp, Control::Dcudp, [dctcp, Control::Udt]),
+    ];
+    run(async {
+        for (client, server, controls) in cases {
+            let listens = config(server, SocketKind::Stream);
+            let (_server, listener, peer) = listen(&listens, V4);
+            let calls = config(client, SocketKind::Stream);
+            let endpoint = endpoint(V4);
+            let (client, server) = tokio::join!(endpoint.connect(peer, &calls), listener.accept());
+            let (client, server) = (client.unwrap(), server.unwrap());
+            let both = [&client, &server].map(|it| it.statistics().control);
+            assert_eq!(both, controls, "{calls:?}");
+            exchange(client, server, 100_000).await;
+        }
     });
 }
 

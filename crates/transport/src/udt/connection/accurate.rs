@@ -13,7 +13,7 @@ use super::super::accurate_sender::{AccurateSender, Parts};
 use super::super::in_flight::Acked;
 use super::super::sender::AckKind;
 use super::super::sequence::Number;
-use super::super::wire::{AccurateAck, AckCounts, AckRate, Control};
+use super::super::wire::{AccurateAck, AckCounts, AckRate, Control, Losses, NumberRange};
 use super::Connection;
 use super::incoming::MAX_RTT_US;
 use super::outgoing::micros;
@@ -40,7 +40,7 @@ impl Connection {
 
     pub(super) fn begin_accurate(&mut self, rate: AckRate) {
         self.receiver.ack.begin_accurate(rate);
-        self.sender.begin_accurate(false);
+        self.sender.begin_accurate();
         self.adapt();
     }
 
@@ -55,7 +55,8 @@ impl Connection {
             Algorithm::Udt(_) | Algorithm::Dcudp(_)
         );
         self.control.ecn = capable && !udts;
-        self.sender.counts_network = !udts;
+        self.sender
+            .adapt(!udts, self.control.algorithm.samples_rate());
     }
 
     /// The accurate ACK that leaves now.
@@ -101,6 +102,7 @@ impl Connection {
         }
         let marked = news.ce > 0 || parts.marked.packets > 0;
         self.report_parts(now, (parts, marked), (phase, rtt), rng);
+        self.report_rate(now, rng);
         self.note_progress(now, before);
         true
     }
@@ -170,6 +172,52 @@ impl Connection {
         self.follow_mode(now);
     }
 
+    /// The delivery rate that an ACK shows, for a controller that takes samples.
+    fn report_rate(&mut self, now: Time, rng: &mut dyn Rng) {
+        let una = self.sender.una();
+        let rates = self.sender.rates.as_mut();
+        let Some(sample) = rates.and_then(|rates| rates.on_ack(una, now)) else {
+            return;
+        };
+        let (smoothed, capacity) = (self.rtt.smoothed(), self.capacity());
+        let mut cx = self.sender.context(now, smoothed, capacity, rng);
+        self.control.algorithm.on_rate(&mut cx, &sample);
+        if self.control.algorithm.is_probing_rtt()
+            && let Some(rates) = &mut self.sender.rates
+        {
+            rates.mark_app_limited();
+        }
+    }
+
+    /// The same for packets that are to be sent again.
+    pub(super) fn report_lost(
+        &mut self,
+        now: Time,
+        range: std::ops::Range<u64>,
+        rng: &mut dyn Rng,
+    ) {
+        let Some(rates) = &mut self.sender.rates else {
+            return;
+        };
+        for lost in rates.on_lost(range) {
+            let (smoothed, capacity) = (self.rtt.smoothed(), self.capacity());
+            let mut cx = self.sender.context(now, smoothed, capacity, rng);
+            self.control.algorithm.on_lost(&mut cx, &lost);
+        }
+    }
+
+    /// The same for the ranges of a NAK; impossible ones were counted.
+    pub(super) fn report_lost_ranges(&mut self, now: Time, losses: Losses<'_>, rng: &mut dyn Rng) {
+        if self.sender.rates.is_none() {
+            return;
+        }
+        for NumberRange { first, last } in losses.ranges() {
+            if let Some(range) = self.sender.outstanding(first, last) {
+                self.report_lost(now, range, rng);
+            }
+        }
+    }
+
     /// Packets up to `largest` are lost; whether the controller learns of it.
     pub(super) fn reacts_to_loss(&mut self, largest: u64) -> bool {
         let (una, nxt) = (self.sender.una(), self.sender.nxt());
@@ -181,8 +229,9 @@ impl Connection {
     }
 
     /// EXP has expired with data outstanding.
-    pub(super) fn note_timeout(&mut self) {
+    pub(super) fn note_timeout(&mut self, now: Time, rng: &mut dyn Rng) {
         let nxt = self.sender.nxt();
+        self.report_lost(now, self.sender.una()..nxt, rng);
         if let Some(accurate) = &mut self.sender.accurate {
             accurate.on_timeout(nxt);
         }

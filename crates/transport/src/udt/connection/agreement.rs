@@ -79,9 +79,6 @@ impl Connection {
         let peer = &agreement.peer;
         self.peering.establish(agreement);
         self.control.ecn = self.peering.speaks_dcudp();
-        if self.peering.is_accurate() {
-            self.begin_accurate(peer.ack_rate);
-        }
         self.packets.agree(peer.first);
         let size = peer.packet_size.min(self.config.packet_size);
         let payload = Config::payload_of(size);
@@ -93,6 +90,9 @@ impl Connection {
         self.receiver
             .ack
             .begin(now, self.config.syn, self.config.light_ack_every);
+        if self.peering.is_accurate() {
+            self.begin_accurate(peer.ack_rate);
+        }
         let without_data = self.dcudp().is_some_and(|dcudp| dcudp.ack_without_data);
         self.receiver.ack.set_without_data(without_data);
         self.set_clocks();

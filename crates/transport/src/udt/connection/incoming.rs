@@ -346,6 +346,7 @@ impl Connection {
             return false;
         }
         self.exp.restart(now);
+        self.report_lost_ranges(now, losses, rng);
         if !self.reacts_to_loss(lost.largest) {
             return true;
         }

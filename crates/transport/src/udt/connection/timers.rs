@@ -93,7 +93,7 @@ impl Connection {
             self.doubt_ecn(now);
             let repeat = self.dcudp().map(|dcudp| dcudp.exp_repeat);
             self.sender.on_exp(repeat.unwrap_or_default());
-            self.note_timeout();
+            self.note_timeout(now, rng);
             self.report(now, CongestionEvent::Timeout { backoff }, rng);
         } else if self.shutdown.is_sent() {
             self.shutdown.set_due(true);

@@ -331,6 +331,29 @@ fn dctcp_fills_the_link() {
     assert!(net.a.core().stats().ecn_reductions > 10);
 }
 
+/// BBR has samples of the delivery rate. With 1 % loss a window that halves at each loss would have 1.2 / sqrt(0.01)
+/// = 12 packets on average (Mathis et al. 1997).
+#[test]
+fn bbr_fills_the_link_under_loss() {
+    let config = Config {
+        accurate: Some(Accurate {
+            ecn: Ecn::NotEct,
+            ..Accurate::default()
+        }),
+        ..accurate_config()
+    };
+    let path = Path {
+        loss: 10,
+        delay: Span::from_ms(1),
+        ..Path::default()
+    };
+    let mut net = Net::client_server(11, path, &config, &config);
+    // 20 MB take 165 ms at least; NewReno would have 12 packets in 2 ms, and take 2.3 s.
+    let took = transfer(&mut net, 20_000_000, Span::from_secs(5));
+    assert!(took < Span::from_ms(700), "{took:?}");
+    assert_eq!(net.b.core().received_counts().ect, 0);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 
 use incastle_congestion::{
-    Algorithm, Dctcp, DctcpConfig, Dcudp as DcudpLaw, DcudpConfig, LossInUdpMode, Udt as UdtLaw,
+    Algorithm, Dcudp as DcudpLaw, DcudpConfig, LossInUdpMode, NamedController, Udt as UdtLaw,
     UdtConfig,
 };
 use incastle_transport::udt::wire::{Dialect, View, parse};
@@ -62,10 +62,16 @@ pub(crate) fn dcudp_law(config: &Config) -> Algorithm {
     Algorithm::from(DcudpLaw::new(law))
 }
 
-/// DCTCP's sender.
-pub(crate) fn dctcp_law(config: &Config) -> Algorithm {
+/// DCTCP's sender, where data are ECN-capable, else BBR.
+fn window_law(config: &Config) -> Algorithm {
     let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
-    Algorithm::Dctcp(Dctcp::new(DctcpConfig::new(packet)))
+    let capable = config.accurate.is_some_and(|it| it.ecn != Ecn::NotEct);
+    let named = if capable {
+        NamedController::Dctcp
+    } else {
+        NamedController::Bbr
+    };
+    named.algorithm(packet)
 }
 
 /// Accurate ACKs at the default rate, with DCTCP, for sockets.
@@ -80,7 +86,7 @@ pub(crate) fn accurate_config() -> Config {
 /// The controller that belongs to a configuration, with UDT's to fall back to.
 pub(crate) fn law(config: &Config) -> Algorithm {
     match config.protocol {
-        incastle_transport::udt::Protocol::Udt if config.accurate.is_some() => dctcp_law(config),
+        incastle_transport::udt::Protocol::Udt if config.accurate.is_some() => window_law(config),
         incastle_transport::udt::Protocol::Udt => udt_law(config),
         incastle_transport::udt::Protocol::Dcudp(_) => dcudp_law(config),
     }
