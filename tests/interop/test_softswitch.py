@@ -71,12 +71,17 @@ def running(folder: Path, network: dict[str, Any]) -> Iterator[tuple[subprocess.
         process.communicate()
 
 
-def inside(host: dict[str, str], program: str, *words: str) -> list[str]:
-    """Return the command that runs a program of Python on a host."""
+def on(host: dict[str, str], *command: str) -> list[str]:
+    """Return the command that runs another one on a host."""
     nsenter = shutil.which("nsenter")
     if nsenter is None:
         pytest.skip("needs nsenter (util-linux)")
-    return [nsenter, f"--net={host['namespace']}", sys.executable, "-c", program, *words]
+    return [nsenter, f"--net={host['namespace']}", *command]
+
+
+def inside(host: dict[str, str], program: str, *words: str) -> list[str]:
+    """Return the command that runs a program of Python on a host."""
+    return on(host, sys.executable, "-c", program, *words)
 
 
 def test_kernel_tcp_crosses_the_switch(tmp_path: Path) -> None:
@@ -107,6 +112,36 @@ def test_kernel_tcp_crosses_the_switch(tmp_path: Path) -> None:
         assert 0 < ports["s->c"]["utilisation"] <= 1
         assert (first["refused"], first["strangers"]) == (0, 0)
         assert last["ports"][-1]["arrived"] <= 3 < first["ports"][-1]["arrived"]
+
+
+def test_dctcp_on_our_sockets_gets_the_marks_of_the_switch(tmp_path: Path) -> None:
+    """The marks that the receiver counted reach the sender, and its window holds the queue."""
+    dcudp = our_programs()["dcudp"]
+    with running(tmp_path, plan()) as (process, hosts):
+        address = f"{hosts['c']['address']}:9000"
+        serve = on(hosts["c"], dcudp, "bench", "--serve", "--insecure", "--listen", address)
+        with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server:
+            try:
+                assert server.stdout
+                assert address in server.stdout.readline()
+                words = ["--insecure", "--cc", "dctcp", "--time", "2 s", "--json"]
+                bench = on(hosts["a"], dcudp, "bench", address, *words)
+                done = subprocess.run(
+                    bench, capture_output=True, text=True, check=False, timeout=120
+                )
+                assert done.returncode == 0, done.stderr
+            finally:
+                server.kill()
+        output, _ = process.communicate(input="\n", timeout=60)
+    found = json.loads(done.stdout)
+    print(found["receiver"], output)
+    assert found["control"] == "dctcp"
+    assert found["receiver"]["bytes"] > 0
+    assert sum(one["marks"] for one in found["intervals"]) > 0
+    ports = {port["port"]: port for port in json.loads(output.splitlines()[0])["ports"]}
+    assert ports["s->c"]["marked"] > 0
+    # No other packet of this network is ECN-capable.
+    assert ports["s->a"]["ect"] == 0
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

@@ -4,7 +4,7 @@
 
 use incastle_rdma::Opcode;
 use incastle_transport::tcp::{Flags, Segment};
-use incastle_transport::udt::wire::{AccurateAck, Control};
+use incastle_transport::udt::wire::Control;
 
 use crate::network::{Body, Extras, Identity, Packet};
 use crate::probe::{Content, Lost, Number, SentContent, SentPacket, Tag};
@@ -128,12 +128,7 @@ fn of_rdma(packet: &incastle_rdma::Packet) -> Content {
 }
 
 fn of_control(control: &Control) -> Content {
-    let ack = match control {
-        Control::Ack { next, .. }
-        | Control::LightAck { next }
-        | Control::AccurateAck(AccurateAck { next, .. }) => Some(Number::Udt(next.word())),
-        _ => None,
-    };
+    let ack = control.next_expected().map(|next| Number::Udt(next.word()));
     Content {
         kind: control.name(),
         seq: None,

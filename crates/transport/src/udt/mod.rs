@@ -26,9 +26,7 @@ mod receiver;
 mod reports;
 mod rtt;
 mod sender;
-mod sequence;
 mod stats;
-pub mod wire;
 
 pub use arrival_speed::{ArrivalSpeed, Smoothed};
 pub use bytes::{Batch, ByteConnection, SendError};
@@ -38,6 +36,8 @@ pub use config::{
 };
 pub use connection::{Connection, Event, Failure, Identities, Identity, MessageOptions, Transmit};
 pub use exit_rule::{ExitReading, ExitRule, ExitRuleConfig, ExitStage};
+use incastle_udt_wire::sequence;
+pub use incastle_udt_wire::{self as wire};
 pub use listener::{Incoming, Listener, PeerAddress, Response};
 pub use loss_list::LossRange;
 pub use reassembly::MessageRange;

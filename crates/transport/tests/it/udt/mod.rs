@@ -2,6 +2,7 @@
 //! case, and forged packets. Also whole transfers over networks that lose, repeat, damage and delay.
 
 mod accurate;
+mod accurate_wire;
 mod arrival_speed;
 mod connections;
 mod exit_rule;

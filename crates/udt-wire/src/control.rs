@@ -169,6 +169,16 @@ impl Control {
         }
     }
 
+    /// The next packet expected, in an ACK of any kind.
+    pub const fn next_expected(&self) -> Option<Number> {
+        match self {
+            Self::Ack { next, .. }
+            | Self::LightAck { next }
+            | Self::AccurateAck(AccurateAck { next, .. }) => Some(*next),
+            _ => None,
+        }
+    }
+
     const fn kind(self) -> u16 {
         match self {
             Self::Handshake => HANDSHAKE,

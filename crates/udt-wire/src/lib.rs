@@ -10,10 +10,11 @@ mod control;
 mod data;
 mod handshake;
 mod losses;
+pub mod sequence;
 
 use thiserror::Error;
 
-use super::sequence::Number;
+use sequence::Number;
 
 pub use control::{AccurateAck, AckCounts, AckReport, Control, ControlHeader};
 pub use data::{DataHeader, Place, max_message};
