@@ -143,7 +143,7 @@ def test_plain_udt_is_shown_as_such(tmp_path: Path) -> None:
 
 
 def test_accurate_acks_are_shown(tmp_path: Path) -> None:
-    """After a handshake that offered them; without one, an accurate ACK has a length that shows it."""
+    """After a handshake that offered them; without one, by the length of an accurate ACK."""
     offer = (0x0A000001, 0x41434B53, 0x01010204, 9)
     answer = (0x0A000001, 0x41434B53, 0x01020308, 7)
     shake = [
