@@ -117,7 +117,10 @@ def test_kernel_tcp_crosses_the_switch(tmp_path: Path) -> None:
 def test_dctcp_on_our_sockets_gets_the_marks_of_the_switch(tmp_path: Path) -> None:
     """The marks that the receiver counted reach the sender, and its window holds the queue."""
     dcudp = our_programs()["dcudp"]
-    with running(tmp_path, plan()) as (process, hosts):
+    network = plan()
+    # The queue is that of the port which marks.
+    network["ports"][-1]["rate"] = "20 Mbit/s"
+    with running(tmp_path, network) as (process, hosts):
         address = f"{hosts['c']['address']}:9000"
         serve = on(hosts["c"], dcudp, "bench", "--serve", "--insecure", "--listen", address)
         with subprocess.Popen(serve, stdout=subprocess.PIPE, text=True) as server:
@@ -134,7 +137,6 @@ def test_dctcp_on_our_sockets_gets_the_marks_of_the_switch(tmp_path: Path) -> No
                 server.kill()
         output, _ = process.communicate(input="\n", timeout=60)
     found = json.loads(done.stdout)
-    print(found["receiver"], output)
     assert found["control"] == "dctcp"
     assert found["receiver"]["bytes"] > 0
     assert sum(one["marks"] for one in found["intervals"]) > 0
