@@ -49,9 +49,11 @@ def diff(
     )
     for result in (one, other):
         if result.world.get("comparable") is False:
+            from incastle.worlds.api import why_not  # noqa: PLC0415  slow to import
+
             raise ResultError(
                 f"the run of {result.name!r} in the world {result.world['name']} is not "
-                "comparable: its packets left too late; "
+                f"comparable: {why_not(result.world)}; "
                 f"--dilate {result.world['dilation_needed']} would do"
             )
     places = (side if isinstance(side, Path) else None for side in (first, second))
