@@ -59,7 +59,7 @@ impl NamedController {
         }
     }
 
-    /// What it is, in a line.
+    /// A description in a line.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::NewReno => "NewReno: slow start, congestion avoidance, halving",

@@ -38,7 +38,7 @@ const HEADERS: u64 = 52;
 /// Makes the controller of a connection, by its number.
 pub type Maker<'a> = dyn FnMut(u64) -> Box<dyn Controller> + 'a;
 
-/// What the bridge measured.
+/// Measurements of the bridge.
 #[derive(Debug, Clone, Default)]
 pub struct Statistics {
     /// Connections that began.
@@ -93,7 +93,7 @@ impl Bridge {
         })
     }
 
-    /// What was measured so far.
+    /// The measurements until now.
     pub const fn statistics(&self) -> &Statistics {
         &self.statistics
     }

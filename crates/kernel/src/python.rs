@@ -121,7 +121,7 @@ impl KernelBridge {
         }
     }
 
-    /// What was measured: connections, reports, then in seconds the median and the 99th percentile from a report to
+    /// The measurements: connections, reports, then in seconds the median and the 99th percentile from a report to
     /// its answer, and to its application; and the reports of connections that had fallen back.
     fn statistics(&self) -> Measured {
         let none = Statistics::default();

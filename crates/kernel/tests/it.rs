@@ -31,7 +31,7 @@ const ALPHA_TOLERANCE: f64 = 48.0 / (1_u64 << 30) as f64;
 const MARKS_TOLERANCE: f64 = 0.01;
 const LOSS_TOLERANCE: f64 = 1.51;
 
-/// What a connection shows after an event.
+/// The state of a connection after an event.
 #[derive(Debug, Clone, Copy)]
 struct State {
     alpha: f64,

@@ -92,7 +92,7 @@ impl Control {
         }
     }
 
-    /// What it is, in a line.
+    /// A description in a line.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Udt => "UDT's own",

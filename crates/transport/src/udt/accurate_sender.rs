@@ -3,7 +3,7 @@
 //!
 //! - **Marks.** The counts of an ACK give the packets that were marked since the last one. As many of the packets
 //!   that are acknowledged cumulatively count as marked; a count that exceeds them waits for the next ones. An ACK
-//!   of n packets, m of them marked, is two samples: n - m packets without an echo, then m with one. A fraction of
+//!   of n packets, m of them marked, is two samples: n - m packets without an echo, then m with it. A fraction of
 //!   marked data (RFC 8257, section 3.3) is exact at any rate of ACKs.
 //! - **Losses.** UDT reports each NAK. A window controller reacts once per window of data: the first NAK begins a
 //!   recovery, which ends when all data sent before it are acknowledged (RFC 6582, section 3.2). A timeout likewise
@@ -42,7 +42,7 @@ pub(super) struct Parts {
     pub(super) marked: Acked,
 }
 
-/// What an endpoint has learnt of its peer's counts. Packets are counted from 0.
+/// An endpoint's knowledge of its peer's counts. Packets are counted from 0.
 #[derive(Debug, Clone)]
 pub(super) struct AccurateSender {
     counts: AckCounts,
