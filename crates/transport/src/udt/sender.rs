@@ -109,6 +109,8 @@ pub(super) struct Sender {
     pub(super) accurate: Option<AccurateSender>,
     /// Whether the controller's window limits the packets in the network, and not those outstanding.
     pub(super) counts_network: bool,
+    /// A NAK came since the last retransmission: one may leave beyond the window.
+    nak_frees_one: bool,
     /// For a controller that takes samples of the delivery rate.
     pub(super) rates: Option<Box<RateSamples>>,
 }
@@ -128,6 +130,7 @@ impl Sender {
             unacknowledged_since: Time::ZERO,
             accurate: None,
             counts_network: false,
+            nak_frees_one: false,
             rates: None,
             setup,
         }
@@ -291,7 +294,9 @@ impl Sender {
 
     /// A NAK.
     pub(super) fn on_nak(&mut self, losses: Losses<'_>, stats: &mut Stats) -> Lost {
-        self.in_flight.on_nak(losses, stats)
+        let lost = self.in_flight.on_nak(losses, stats);
+        self.nak_frees_one |= lost.packets > 0;
+        lost
     }
 
     /// EXP has expired while something was outstanding.
@@ -380,8 +385,11 @@ impl Sender {
     /// The next packet of the loss list; those of given-up messages become drop requests.
     #[inline(always)]
     fn poll_lost(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        // A window limits retransmissions too, or a burst of losses would come back as one.
-        if self.counts_network && self.in_network() >= self.cwnd(io) {
+        // A window limits retransmissions too, or a burst of losses would come back as one. But each NAK frees one, as
+        // RFC 6675, section 5, step 4.3: packets whose loss the peer cannot know, since none came after them, would
+        // fill the window for good, and the NAKs keep EXP from expiring.
+        let freed = std::mem::take(&mut self.nak_frees_one);
+        if self.counts_network && !freed && self.in_network() >= self.cwnd(io) {
             self.limited_by = LimitedBy::Window;
             return None;
         }
