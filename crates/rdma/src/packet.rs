@@ -63,16 +63,27 @@ pub enum Opcode {
 }
 
 impl Opcode {
-    /// The opcode in the base transport header: table 38 of IB 1.3; annex A17 for the CNP.
+    /// The opcode in the base transport header: table 38 of IB 1.3; annex A17 for the CNP. A table: opcodes alternate, which
+    /// a jump for each would not foresee.
+    #[inline]
     pub const fn bth(self) -> u8 {
-        match self {
-            Self::Send(place) => [0x00, 0x01, 0x02, 0x04][place as usize],
-            Self::Write(place) => [0x06, 0x07, 0x08, 0x0A][place as usize],
-            Self::ReadRequest => 0x0C,
-            Self::ReadResponse(place) => [0x0D, 0x0E, 0x0F, 0x10][place as usize],
-            Self::Ack | Self::Nak => 0x11,
-            Self::Cnp => 0x81,
-        }
+        const BY_PLACE: [[u8; 4]; 6] = [
+            [0x00, 0x01, 0x02, 0x04],
+            [0x06, 0x07, 0x08, 0x0A],
+            [0x0D, 0x0E, 0x0F, 0x10],
+            [0x0C; 4],
+            [0x11; 4],
+            [0x81; 4],
+        ];
+        let (row, place) = match self {
+            Self::Send(place) => (0, place),
+            Self::Write(place) => (1, place),
+            Self::ReadResponse(place) => (2, place),
+            Self::ReadRequest => (3, Place::First),
+            Self::Ack | Self::Nak => (4, Place::First),
+            Self::Cnp => (5, Place::First),
+        };
+        BY_PLACE[row][place as usize]
     }
 
     /// The name of its kind, for records.
