@@ -166,12 +166,12 @@ def test_queues_are_compared(made: Observations) -> None:
 
 
 def test_windows_are_compared(made: Observations) -> None:
-    # From 20 segments to 40 (K = 50) and 22 (K = 10); in 10 ms nine steps of 5 round trips.
+    # From 20 segments to 40 (K = 50) and 22 (K = 10); in 10 ms, ten steps of 5 round trips.
     assert MEASURES["fig9-50"](made) == {"K = 50": pytest.approx([2.0] * 3)}
     assert MEASURES["fig9-10"](made) == {"K = 10": pytest.approx([1.1] * 3)}
     assert MEASURES["fig9-contrast"](made)["K = 50 against K = 10"] == pytest.approx([10.0] * 3)
     linear = MEASURES["fig8-linear"](made)
-    assert linear["DCTCP, K = 10"] == pytest.approx([2 / 45] * 3)
+    assert linear["DCTCP, K = 10"] == pytest.approx([2 / 50] * 3)
     assert linear["TCP"] == [0.0] * 3
 
 
@@ -230,11 +230,27 @@ def test_the_share_of_the_link_counts_headers() -> None:
 
 
 def test_growth_is_counted_per_round_trip() -> None:
-    # 10 ms in steps of 1 ms, round trips of 200 us: 9 steps are 45 of them, with 90 segments.
-    samples = [(0.5 + k / 1000, 0, 1460 * (20 + 10 * k), 2e-4) for k in range(12)]
+    # 10 ms in steps of 1 ms, round trips of 200 us: 10 ms are 50 of them, 9 steps 90 segments.
     columns = ["time_s", "flow", "cwnd_bytes", "rtt_s"]
-    assert runs.growth_per_round_trip(run(windows=rows(columns, *samples)), 0.5) == pytest.approx(2)
-    assert math.isnan(runs.growth_per_round_trip(run(windows=rows(columns, samples[0])), 0.5))
+    samples = [(0.5 + k / 1000, 0, 1460 * (20 + 10 * k), 2e-4) for k in range(12)]
+    growth = runs.growth_per_round_trip(run(windows=rows(columns, *samples)), 0.5)
+    assert growth == pytest.approx(90 / 50)
+
+
+def test_a_window_holds_until_the_next_ack() -> None:
+    columns = ["time_s", "flow", "cwnd_bytes", "rtt_s"]
+
+    def growth(*samples: tuple[float, int, int, float]) -> float:
+        return runs.growth_per_round_trip(run(windows=rows(columns, *samples)), 0.5)
+
+    # A sender that waits for a timeout has no ACK in the 10 ms: its window does not grow.
+    waiting = [(0.46, 0, 1460 * 20, 0.03), (0.66, 0, 1460, 0.03)]
+    assert growth(*waiting) == 0
+    # From 20 to 22 segments; 2 ms of 1 ms and 8 ms of 4 ms are 2 + 2 round trips.
+    held = [(0.49, 0, 1460 * 20, 1e-3), (0.502, 0, 1460 * 22, 4e-3)]
+    assert growth(*held) == pytest.approx(2 / 4)
+    # Nothing is known before the first ACK.
+    assert math.isnan(growth((0.66, 0, 1460, 0.03)))
 
 
 @pytest.mark.parametrize(

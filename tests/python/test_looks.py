@@ -45,10 +45,11 @@ def two_peaked(rng: np.random.Generator, shape: tuple[int, int]) -> NDArray[np.f
 
 def error(draw: Draw, method: Method, first: int, samples: int) -> float:
     """Give the share of experiments in which the interval of any look misses the truth, 0."""
-    values = draw(np.random.default_rng(first), (samples, first * 2 ** (LOOKS - 1)))
+    counts = [looks.seeds_at(look, first, method) for look in range(1, LOOKS + 1)]
+    values = draw(np.random.default_rng(first), (samples, counts[-1]))
     missed = np.zeros(samples, dtype=bool)
-    for look in range(LOOKS):
-        seen = values[:, : first * 2**look]
+    for count in counts:
+        seen = values[:, :count]
         low, high = vectorized(method, seen)
         missed |= (low > 0) | (high < 0)
     return float(missed.mean())
@@ -105,6 +106,45 @@ def test_students_t_would_err_often_where_values_are_not_normal(draw: Draw) -> N
         return np.subtract(draw(rng, shape), truth)
 
     assert error(of_mean, Method.MEAN, 3, 2000) > 0.1
+
+
+@pytest.mark.parametrize("first", [2, 5])
+@pytest.mark.parametrize(("draw", "method"), [(normal, Method.MEAN), (two_peaked, Method.MEDIAN)])
+def test_futility_lowers_the_error_over_all_looks(draw: Draw, method: Method, first: int) -> None:
+    # The truth lies on the edge: whatever is decided is an error.
+    samples = 300
+    counts = [looks.seeds_at(look, first, method) for look in range(1, LOOKS + 1)]
+    values = draw(np.random.default_rng(first), (samples, counts[-1]))
+
+    def wrong(row: list[float], futile: float) -> bool:
+        for look, count in enumerate(counts, 1):
+            at = Look(look, looks.CONFIDENCE, method)
+            around = at.interval(row[:count])
+            assert around is not None
+            if around[0] > 0 or around[1] < 0:
+                return True
+            needs = at.seeds_needed(row[:count], 0.0)
+            if needs is None or needs > futile * counts[-1]:
+                return False
+        return False
+
+    stopped, never = (
+        sum(wrong(row, futile) for row in values.tolist()) / samples for futile in (2, math.inf)
+    )
+    assert stopped <= never
+    assert stopped <= allowed(0.05, samples)
+
+
+def test_the_seeds_of_the_looks() -> None:
+    seeds = {
+        method: [looks.seeds_at(look, 3, method) for look in range(1, LOOKS + 1)]
+        for method in Method
+    }
+    # The interval of a median needs eight.
+    assert seeds == {Method.MEAN: [3, 6, 12, 24, 48], Method.MEDIAN: [3, 8, 16, 32, 64]}
+    assert looks.seeds_at(2, 5, Method.MEDIAN) == 10
+    assert confidence.median_rank(looks.MEDIAN_SEEDS, looks.CONFIDENCE) == 1
+    assert confidence.median_rank(looks.MEDIAN_SEEDS - 1, looks.CONFIDENCE) == 0
 
 
 def test_looks_at_95_percent_each_would_err_often(monkeypatch: pytest.MonkeyPatch) -> None:

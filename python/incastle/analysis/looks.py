@@ -1,7 +1,8 @@
 """Looks: how often a case may be judged while seeds are added, so that it errs in 5 % over all.
 
 A case is judged first with the seeds of its plan, then with twice, four times ... as many, at most
-`LOOKS` times, and no further once it is decided. Who looks often errs often: at 95 % each, five
+`LOOKS` times, and no further once it is decided, or once more seeds are futile. How many seeds a
+look has follows from the plan and the method alone. Who looks often errs often: at 95 % each, five
 looks would err in 14 %. Every look therefore has an interval of `CONFIDENCE` = 99 %. All intervals
 of a case together then enclose the truth in 95 %, by Bonferroni's inequality: whatever the
 dependence between looks, and whenever one stops. Group-sequential boundaries that compute the
@@ -21,6 +22,8 @@ from incastle.analysis.confidence import Method
 
 LOOKS = 5
 CONFIDENCE = 1 - (1 - confidence.CONFIDENCE) / LOOKS
+MEDIAN_SEEDS = 8
+"""The least number of values whose median has an interval at that confidence: 2 / 2^8 < 1 %."""
 MOST_SEEDS = 10_000
 """An extrapolation beyond is none."""
 
@@ -63,6 +66,17 @@ class Look:
     def _clear_median(self, values: list[float], edge: float, seeds: int) -> bool:
         beyond = sum(value > edge for value in values) / len(values)
         return seeds * min(beyond, 1 - beyond) < confidence.median_rank(seeds, self.confidence)
+
+
+def seeds_at(look: int, planned: int, method: Method) -> int:
+    """Give the seeds of a look of a case: at the first the plan's, then twice as many each.
+
+    The second look of a median has at least those that its interval needs.
+    """
+    if look == 1:
+        return planned
+    least = MEDIAN_SEEDS if method is Method.MEDIAN else 0
+    return int(max(2 * planned, least) * 2 ** (look - 2))
 
 
 ONLY = Look()

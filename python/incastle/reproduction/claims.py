@@ -173,8 +173,8 @@ class JudgedCase:
 
     Where transfers were unfinished these are the lower ends, `upper` has the others if they differ,
     and `swayed` tells that the lower ends alone would have another verdict. Where the claim rests
-    on a base, the verdict heeds `base`, which was judged by its own band. `outlook` tells of an
-    unclear one how many seeds would decide it, or why none would.
+    on a base, the verdict heeds `base`, which was judged by its own band. Of an unclear one `needs`
+    extrapolates how many seeds would decide it, and `outlook` tells it, or why none would.
     """
 
     case: str
@@ -188,6 +188,7 @@ class JudgedCase:
     swayed: bool = False
     look: Look = ONLY
     outlook: str = ""
+    needs: int | None = None
 
     @property
     def known(self) -> bool:
@@ -398,19 +399,18 @@ def _judge_case(band: Band, case: str, values: Sequence[Value], look: Look) -> J
         spanned = interval_of(values, look.confidence, look.method)
         whole = band.judge(*(spanned or (min(lows), max(highs))))
         judged = replace(judged, verdict=whole, upper=upper, swayed=whole is not verdict)
-    return replace(judged, outlook=_outlook(band, judged))
+    if judged.verdict is not Verdict.UNCLEAR or not judged.seeds_help:
+        return judged
+    needs = look.seeds_needed(lows, band.nearest(judged.measured))
+    return replace(judged, needs=needs, outlook=_outlook(lows, needs))
 
 
-def _outlook(band: Band, case: JudgedCase) -> str:
+def _outlook(values: Sequence[float], needs: int | None) -> str:
     """Tell of an unclear case how many seeds would decide it, or that there are two kinds."""
-    values = list(case.values)
-    if case.verdict is not Verdict.UNCLEAR or not case.seeds_help:
-        return ""
     if peaks := two_peaks(values):
         near, others = number(peaks.mean_of_few), number(peaks.mean_of_many)
         return f"bimodal: {peaks.few} of {len(values)} seeds near {near}, the others near {others}"
-    seeds = case.look.seeds_needed(values, band.nearest(case.measured))
-    words = f"more than {MOST_SEEDS:,}" if seeds is None else f"about {seeds:,}"
+    words = f"more than {MOST_SEEDS:,}" if needs is None else f"about {needs:,}"
     return f"{words} seeds would decide it, extrapolated from {len(values)}"
 
 

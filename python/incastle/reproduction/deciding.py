@@ -1,14 +1,15 @@
 """Deciding claims: seeds are added where a claim is unclear, and only there.
 
 Each case of a claim is judged at looks of its own (`incastle.analysis.looks`): first with the seeds
-of the plan, then with twice as many, and so on, until the claim is decided, the looks end, or its
-further seeds would cost more than `BUDGET`. Seeds are added to the experiments that the case reads,
-with its base; another case that reads them, too, is still judged by the first seeds, as many as its
-own look has. Neither the machine's speed nor what else is reproduced has an influence.
+of the plan, then with twice as many, and so on, until the claim is decided or its case is not worth
+a further look (`incastle.reproduction.worth`). Seeds are added to the experiments that the case
+reads, with its base; another case that reads them, too, is still judged by the first seeds, as many
+as its own look has. Neither the machine's speed nor what else is reproduced has an influence.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -16,24 +17,24 @@ from typing import TYPE_CHECKING
 from incastle.analysis import looks
 from incastle.analysis.confidence import Method
 from incastle.analysis.looks import LOOKS, ONLY, Look
-from incastle.reproduction import claims
-from incastle.reproduction.claims import Verdict
+from incastle.reproduction import claims, worth
 from incastle.reproduction.papers import Length, Observations
+from incastle.reproduction.worth import Candidate, Price
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from incastle.analysis.ends import Value
-    from incastle.reproduction.claims import Claim, Judged, JudgedCase
+    from incastle.reproduction.claims import Claim, Judged, Verdict
     from incastle.reproduction.papers import Experiment, Observation
     from incastle.reproduction.running import Machine, Part, Run
 
-BUDGET = {Length.QUICK: 0.0, Length.DEFAULT: 400e6, Length.FULL: 5e9}
-"""Packet-hops that the further seeds of one case may cost: expected work, not seconds, so that a
-verdict is the same on every machine."""
+BUDGET = {Length.QUICK: 0.0, Length.DEFAULT: 0.6e9, Length.FULL: 4e9}
+"""Packet-hops that the further seeds of a claim may cost, 5 % of all planned runs at that length:
+expected work, not seconds, so that a verdict is the same on every machine."""
 
 
-@dataclass
+@dataclass(frozen=True)
 class Open:
     """A case whose claim further seeds may decide: which experiments need how many seeds."""
 
@@ -88,6 +89,21 @@ class Judging:
             for case, names in self.part.paper.reads(claim.id, self.planned.length).items()
         }
 
+    @cached_property
+    def work(self) -> dict[str, float]:
+        """Give the expected work of a seed of each experiment, for one of the claims that read it.
+
+        Claims share runs, and their cost: in equal parts among all that the paper has, so that it
+        does not matter which of them are reproduced.
+        """
+        paper, length = self.part.paper, self.planned.length
+        readers = Counter(
+            name
+            for claim in paper.measures
+            for name in frozenset().union(*paper.reads(claim, length).values())
+        )
+        return {name: one.cost / max(1, readers[name]) for name, one in self.experiments.items()}
+
     # ---- judging
 
     def judge(self) -> list[Judged]:
@@ -108,12 +124,17 @@ class Judging:
         """Give the look at which a case is; the quick length has a single one, and one seed."""
         if self.planned.length is Length.QUICK:
             return ONLY
-        method = Method.MEDIAN if claim.id in self.part.paper.medians else Method.MEAN
-        return Look(self.look.get((claim.id, case), 1), looks.CONFIDENCE, method)
+        return Look(self._look(claim, case), looks.CONFIDENCE, self._method(claim))
+
+    def _look(self, claim: Claim, case: str) -> int:
+        return self.look.get((claim.id, case), 1)
+
+    def _method(self, claim: Claim) -> Method:
+        return Method.MEDIAN if claim.id in self.part.paper.medians else Method.MEAN
 
     def _values(self, claim: Claim, case: str) -> tuple[Mapping[str, Sequence[Value]], ...]:
         """Give the values of the claim and of its base with the seeds of a case's look."""
-        seeds = self._seeds(claim, case, self.look.get((claim.id, case), 1))
+        seeds = self._seeds(claim, case, self._look(claim, case))
         key = (claim.id, seeds)
         if key not in self._measured:
             measures = (self.part.paper.measures[claim.id], self.part.paper.bases.get(claim.id))
@@ -123,10 +144,10 @@ class Judging:
         return self._measured[key]
 
     def _seeds(self, claim: Claim, case: str, look: int) -> int:
-        """Give the seeds of a look: at the first those of the plan, then twice as many each."""
+        """Give the seeds of a look beyond the first; at that each experiment has its plan's."""
         names = self.reads[claim.id, case]
         planned = min((len(self.planned[name]) for name in names), default=1)
-        return 0 if look == 1 else planned * 2 ** (look - 1)
+        return 0 if look == 1 else looks.seeds_at(look, planned, self._method(claim))
 
     def _first(self, seeds: Mapping[str, int]) -> Observations:
         """Give the runs with so many first seeds of some experiments, of the others the plan's."""
@@ -138,30 +159,47 @@ class Judging:
 
     def _seen(self, claim: Claim) -> Observations:
         """Give the runs by which a claim was judged: its facts are of the same."""
+        return self._first(self._bought(claim))
+
+    def _bought(self, claim: Claim) -> dict[str, int]:
+        """Give the seeds of the experiments of a claim, as many as a case of it has at its look."""
         seeds: dict[str, int] = {}
         for case in claim.cases:
-            of_case = self._seeds(claim, case, self.look.get((claim.id, case), 1))
-            for name in self.reads[claim.id, case]:
-                seeds[name] = max(seeds.get(name, 0), of_case)
-        return self._first(seeds)
+            at_its_look = self._seeds(claim, case, self._look(claim, case))
+            seeds = worth.joined(seeds, self.reads[claim.id, case], at_its_look)
+        return seeds
 
     # ---- going on
 
+    @cached_property
+    def _price(self) -> Price:
+        planned = {name: len(runs) for name, runs in self.planned.runs.items()}
+        return Price(self.work, planned, BUDGET[self.planned.length])
+
     def open(self, judged: Iterable[Judged]) -> list[Open]:
         """Give the cases to be judged once more with further seeds."""
-        found = []
-        for one in judged:
-            for case in undecided(one):
-                look = self.look.get((one.claim.id, case.case), 1) + 1
-                names = self.reads[one.claim.id, case.case]
-                seeds = self._seeds(one.claim, case.case, look)
-                cost = sum(
-                    self.experiments[name].cost * max(0, seeds - len(self.planned[name]))
-                    for name in names
-                )
-                if look <= LOOKS and names and cost <= BUDGET[self.planned.length]:
-                    found.append(Open(one.claim.id, case.case, seeds, names))
-        return found
+        return [
+            Open(one.claim.id, case.case, case.seeds[0], case.experiments)
+            for one in judged
+            for case in self._worth(one)
+        ]
+
+    def _worth(self, judged: Judged) -> list[Candidate]:
+        bought = self._bought(judged.claim)
+        return worth.chosen(judged, self._candidates(judged), bought, self._price)
+
+    def _candidates(self, judged: Judged) -> list[Candidate]:
+        """Give the unclear cases of a claim, each with the seeds of the looks that it has left."""
+        claim = judged.claim
+        return [
+            Candidate(case, self.reads[claim.id, case.case], seeds)
+            for case in worth.undecided(judged)
+            if (seeds := self._left(claim, case.case)) and self.reads[claim.id, case.case]
+        ]
+
+    def _left(self, claim: Claim, case: str) -> tuple[int, ...]:
+        further = range(self._look(claim, case) + 1, LOOKS + 1)
+        return tuple(self._seeds(claim, case, look) for look in further)
 
     def missing(self, cases: Sequence[Open]) -> list[Run]:
         """Give the runs that the next looks of these cases need."""
@@ -187,23 +225,6 @@ class Judging:
         for one in cases:
             self.look[one.claim, one.case] = self.look.get((one.claim, one.case), 1) + 1
         self._measured.clear()
-
-
-def undecided(judged: Judged) -> list[JudgedCase]:
-    """Give the unclear cases on which a claim's verdict depends, as far as seeds can decide them.
-
-    Where some cases hold and others fail, the claim holds in part, whatever the rest does; where
-    some hold and others cannot be measured, it stays unclear.
-    """
-    verdicts = {case.verdict for case in judged.cases if case.known}
-    failing = bool(verdicts & {Verdict.FAILS, Verdict.BASE})
-    if Verdict.HOLDS in verdicts and (failing or not all(case.known for case in judged.cases)):
-        return []
-    return [
-        case
-        for case in judged.cases
-        if case.known and case.unclear is not None and case.unclear.seeds_help
-    ]
 
 
 def decide(judgings: Sequence[Judging], machine: Machine) -> list[list[Judged]]:

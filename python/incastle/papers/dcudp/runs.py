@@ -119,12 +119,18 @@ def share_after(run: Observation, kind: str, ended: float) -> float:
 def growth_per_round_trip(run: Observation, ended: float) -> float:
     """Give the segments by which the constant sender's window grows in a round trip, after the end.
 
-    The number of round trips is the sum of the time between samples over the round-trip time then.
+    The table has a row where an ACK came. Until the next one the window and the round-trip time
+    hold: the window of a sender that waits for a timeout does not grow. The number of round trips
+    is the sum of the time between rows over the round-trip time then.
     """
-    after = _windows(run, ended, ended + LINEAR_S).drop_nulls(["cwnd_bytes", "rtt_s"])
-    if len(after) < 2:  # noqa: PLR2004  a growth needs two windows
+    end, time = ended + LINEAR_S, pl.col("time_s")
+    rows = _windows(run, 0.0, end).drop_nulls(["cwnd_bytes", "rtt_s"])
+    earlier = rows.filter(time < ended - _EDGE).tail(1)
+    after = pl.concat([earlier.with_columns(time_s=pl.lit(ended)), between(rows, ended, end)])
+    if after.is_empty():
         return math.nan
-    trips = float((after["time_s"].diff() / after["rtt_s"]).drop_nulls().sum())
+    lasts = after["time_s"].diff().shift(-1).fill_null(end - after["time_s"][-1])
+    trips = float((lasts / after["rtt_s"]).sum())
     grown = float(after["cwnd_bytes"][-1]) - float(after["cwnd_bytes"][0])
     return quotient(grown / MSS, trips)
 
