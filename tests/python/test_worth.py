@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from incastle.analysis.futility import Candidate, Price
 from incastle.analysis.looks import CONFIDENCE, Look
-from incastle.reproduction import claims
+from incastle.reproduction import claims, worth
 from incastle.reproduction.claims import Band, Base, Claim, Judged, Verdict
-from incastle.reproduction.worth import Candidate, Price, chosen, expected, settled, undecided
+from incastle.reproduction.worth import chosen, expected, settled, undecided
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,7 +45,14 @@ def taken(
 ) -> list[str]:
     """Give the cases that are worth it, each reading the experiments of one letter each."""
     planned = dict.fromkeys(work, 4)
-    candidates = [Candidate(case, frozenset(reads[case.case]), LEFT) for case in undecided(judged)]
+    candidates = [
+        Candidate(
+            *(case.case, len(case.values), worth.needs(case)),
+            experiments=frozenset(reads[case.case]),
+            seeds=LEFT,
+        )
+        for case in undecided(judged)
+    ]
     return [one.case for one in chosen(judged, candidates, planned, Price(work, planned, budget))]
 
 

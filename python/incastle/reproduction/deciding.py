@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 from incastle.analysis import looks
 from incastle.analysis.confidence import Method
+from incastle.analysis.futility import Candidate, Price, joined
 from incastle.analysis.looks import LOOKS, ONLY, Look
 from incastle.reproduction import claims, worth
 from incastle.reproduction.papers import Length, Observations
-from incastle.reproduction.worth import Candidate, Price
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -166,7 +166,7 @@ class Judging:
         seeds: dict[str, int] = {}
         for case in claim.cases:
             at_its_look = self._seeds(claim, case, self._look(claim, case))
-            seeds = worth.joined(seeds, self.reads[claim.id, case], at_its_look)
+            seeds = joined(seeds, self.reads[claim.id, case], at_its_look)
         return seeds
 
     # ---- going on
@@ -192,9 +192,10 @@ class Judging:
         """Give the unclear cases of a claim, each with the seeds of the looks that it has left."""
         claim = judged.claim
         return [
-            Candidate(case, self.reads[claim.id, case.case], seeds)
+            Candidate(case.case, len(case.values), worth.needs(case), names, seeds)
             for case in worth.undecided(judged)
-            if (seeds := self._left(claim, case.case)) and self.reads[claim.id, case.case]
+            if (seeds := self._left(claim, case.case))
+            and (names := self.reads[claim.id, case.case])
         ]
 
     def _left(self, claim: Claim, case: str) -> tuple[int, ...]:
