@@ -31,6 +31,7 @@ pub mod switch;
 pub mod tcp;
 pub mod transport;
 pub mod udt;
+pub mod window_control;
 pub mod wire;
 
 use incastle_text as text;

@@ -338,6 +338,52 @@ impl Congestion {
             Self::Dctcp(_) | Self::D2tcp(_) | Self::DtCwa(_) | Self::Prague(_)
         )
     }
+
+    /// A controller at the beginning of a connection with these windows over a path with this number of switches, on
+    /// hosts that send `burst` packets together.
+    pub(crate) fn controller(&self, window: NewRenoConfig, hops: u32, burst: u32) -> Algorithm {
+        match self {
+            Self::NewReno(_) | Self::Reno(_) => Algorithm::NewReno(NewRenoController::new(window)),
+            Self::Cubic(cubic) => Algorithm::from(CubicController::new(CubicConfig {
+                window,
+                beta: cubic.cubic_beta,
+                c: cubic.cubic_c,
+                fast_convergence: cubic.fast_convergence,
+            })),
+            Self::Dctcp(dctcp) => Algorithm::Dctcp(DctcpController::new(dctcp.to_config(window))),
+            Self::D2tcp(d2tcp) => Algorithm::from(D2tcpController::new(D2tcpConfig {
+                dctcp: d2tcp.estimate.to_config(window),
+                min_urgency: d2tcp.d_min,
+                max_urgency: d2tcp.d_max,
+            })),
+            Self::DtCwa(dt_cwa) => Algorithm::from(DtCwaController::new(DtCwaConfig {
+                dctcp: dt_cwa.estimate.to_config(window),
+                reaction: dt_cwa.readings.reaction,
+                extremes: dt_cwa.readings.extremes,
+                b: dt_cwa.b,
+            })),
+            Self::Prague(prague) => Algorithm::from(PragueController::new(PragueConfig {
+                window,
+                g: prague.estimate.g,
+                initial_alpha: prague.estimate.initial_alpha,
+                rtt_target: prague.rtt_target,
+                rtt_transition: prague.rtt_transition,
+            })),
+            Self::Swift(swift) => {
+                let config = swift.to_config(window.mss, window.initial_window, hops);
+                Algorithm::from(SwiftController::new(config))
+            }
+            Self::Bbr(_) => {
+                let least = BbrConfig::new(window.mss);
+                Algorithm::from(Bbr::new(BbrConfig {
+                    initial_window: window.initial_window,
+                    send_quantum: least.send_quantum.max(window.mss * u64::from(burst)),
+                    ..least
+                }))
+            }
+            Self::Custom(custom) => Algorithm::Custom(custom.make(window)),
+        }
+    }
 }
 
 impl Dctcp {
@@ -476,50 +522,6 @@ impl Tcp {
             slow_start: self.slow_start,
             paced: self.pacing,
         };
-        match &self.congestion {
-            Congestion::NewReno(_) | Congestion::Reno(_) => {
-                Algorithm::NewReno(NewRenoController::new(window))
-            }
-            Congestion::Cubic(cubic) => Algorithm::from(CubicController::new(CubicConfig {
-                window,
-                beta: cubic.cubic_beta,
-                c: cubic.cubic_c,
-                fast_convergence: cubic.fast_convergence,
-            })),
-            Congestion::Dctcp(dctcp) => {
-                Algorithm::Dctcp(DctcpController::new(dctcp.to_config(window)))
-            }
-            Congestion::D2tcp(d2tcp) => Algorithm::from(D2tcpController::new(D2tcpConfig {
-                dctcp: d2tcp.estimate.to_config(window),
-                min_urgency: d2tcp.d_min,
-                max_urgency: d2tcp.d_max,
-            })),
-            Congestion::DtCwa(dt_cwa) => Algorithm::from(DtCwaController::new(DtCwaConfig {
-                dctcp: dt_cwa.estimate.to_config(window),
-                reaction: dt_cwa.readings.reaction,
-                extremes: dt_cwa.readings.extremes,
-                b: dt_cwa.b,
-            })),
-            Congestion::Prague(prague) => Algorithm::from(PragueController::new(PragueConfig {
-                window,
-                g: prague.estimate.g,
-                initial_alpha: prague.estimate.initial_alpha,
-                rtt_target: prague.rtt_target,
-                rtt_transition: prague.rtt_transition,
-            })),
-            Congestion::Swift(swift) => {
-                let config = swift.to_config(self.mss, window.initial_window, hops);
-                Algorithm::from(SwiftController::new(config))
-            }
-            Congestion::Bbr(_) => {
-                let least = BbrConfig::new(self.mss);
-                Algorithm::from(Bbr::new(BbrConfig {
-                    initial_window: window.initial_window,
-                    send_quantum: least.send_quantum.max(self.mss * u64::from(burst)),
-                    ..least
-                }))
-            }
-            Congestion::Custom(custom) => Algorithm::Custom(custom.make(window)),
-        }
+        self.congestion.controller(window, hops, burst)
     }
 }

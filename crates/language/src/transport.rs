@@ -114,7 +114,20 @@ impl Transport {
                 congestion: Control::Custom(custom),
                 ..
             }) => Some(custom),
+            Kind::Udt(_) => match self.window_control() {
+                Some(Congestion::Custom(custom)) => Some(custom),
+                _ => None,
+            },
             _ => None,
+        }
+    }
+
+    /// The window control of TCP or UDT, if it has one.
+    pub fn window_control(&self) -> Option<&Congestion> {
+        match &self.kind {
+            Kind::Tcp(tcp) => Some(&tcp.congestion),
+            Kind::Udt(udt) => Some(&udt.control.window()?.congestion),
+            Kind::Datagram(_) | Kind::Dcudp(_) | Kind::Rdma(_) => None,
         }
     }
 
@@ -129,6 +142,7 @@ impl Transport {
                 congestion: Control::Custom(custom),
                 ..
             }) => Some(custom),
+            Kind::Udt(udt) => udt.control.custom_mut(),
             _ => None,
         }
     }

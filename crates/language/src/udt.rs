@@ -11,6 +11,7 @@ use crate::grammar::declare::{table, word_or, words};
 use crate::grammar::range::{Range, above_to, at_least, between};
 use crate::limits::SendBuffer;
 use crate::network::rates;
+use crate::window_control::UdtControl;
 
 /// Bytes of IP, UDP and UDT headers in a data packet.
 pub(crate) const HEADERS: u64 = 44;
@@ -20,6 +21,26 @@ const MINUTE: Span = Span::from_secs(60);
 fn windows() -> Range<Packets> {
     let most = u64::from(udt::MAX_FLOW_WINDOW);
     between(Packets::new(2), Packets::new(most))
+}
+
+fn has_window(control: Option<&UdtControl>) -> bool {
+    control.is_some_and(|control| control.window().is_some())
+}
+
+fn default_buffer(control: Option<&UdtControl>, flow_window: Packets) -> Packets {
+    if has_window(control) {
+        flow_window
+    } else {
+        Packets::new(u64::from(Config::default().receive_buffer))
+    }
+}
+
+fn default_exp_floor(control: Option<&UdtControl>) -> Span {
+    if has_window(control) {
+        dcudp().0.exp_floor
+    } else {
+        Config::default().exp_floor
+    }
 }
 
 /// DCUDP's defaults. None of those that are read here depends on C.
@@ -46,16 +67,18 @@ table! {
 }
 
 table! {
-    /// UDT 4 with its native control.
+    /// UDT 4 with its native control, or with a window control over accurate ACKs.
     pub struct Udt {
+        /// The sender's congestion control.
+        flat control: UdtControl;
         /// The parameters that both share.
         flat stream: Stream;
         /// The most that may be outstanding.
         value flow_window: Packets = Packets::new(u64::from(Config::default().flow_window)), in windows();
         /// The capacity of the receiver's buffer.
-        value receive_buffer: Packets = Packets::new(u64::from(Config::default().receive_buffer)), in windows();
+        value receive_buffer: Packets = default_buffer(control.as_ref(), flow_window), shown "`\"8192 packets\"`; as `flow_window` under a window control", in windows();
         /// The least period of the retransmission timer (EXP).
-        value exp_floor: Span = Config::default().exp_floor, in above_to(Span::ZERO, MINUTE);
+        value exp_floor: Span = default_exp_floor(control.as_ref()), shown "`\"300 ms\"`; `\"10 ms\"` under a window control", in above_to(Span::ZERO, MINUTE);
     }
 }
 
@@ -234,22 +257,29 @@ fn count(packets: Packets) -> u32 {
 }
 
 impl Udt {
-    /// As the transport has it.
-    pub fn to_config(&self) -> Config {
+    /// As the transport has it, for two hosts of which the faster has a link of rate `interface`.
+    pub fn to_config(&self, interface: Rate) -> Config {
+        let base = match &self.control {
+            UdtControl::Native => Config::default(),
+            UdtControl::Window(window) => Config::windowed(interface, window.accurate()),
+        };
         let mut config = Config {
             flow_window: count(self.flow_window),
             receive_buffer: count(self.receive_buffer),
             exp_floor: self.exp_floor,
-            ..Config::default()
+            ..base
         };
         self.stream.apply(&mut config);
         config
     }
 
-    /// A controller at the beginning of a connection.
-    pub fn controller(&self) -> Algorithm {
+    /// A controller at the beginning of a connection, over a path with this number of switches.
+    pub fn controller(&self, hops: u32) -> Algorithm {
         let packet = self.stream.payload();
-        Algorithm::Udt(UdtController::new(UdtConfig { packet }))
+        match &self.control {
+            UdtControl::Native => Algorithm::Udt(UdtController::new(UdtConfig { packet })),
+            UdtControl::Window(window) => window.controller(packet, hops),
+        }
     }
 }
 

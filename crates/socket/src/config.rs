@@ -220,18 +220,19 @@ impl ConnectionConfig {
 
     /// The sans-IO connection's parameters at an interface of that rate.
     pub(crate) fn transport(&self, capacity: Rate) -> Config {
-        let base = match self.control {
-            Control::Udt => Config::default(),
-            Control::Dcudp => Config::dcudp(capacity),
-            Control::Named(_) => Config {
-                protocol: Protocol::Udt,
-                ..Config::dcudp(capacity)
-            },
-        };
         let accurate = |ecn| Accurate {
             rate: self.ack_rate,
             ecn,
             ect_timeouts: Some(ECT_TIMEOUTS),
+        };
+        let base = match self.control {
+            Control::Udt => Config::default(),
+            // As a server it acknowledges accurately, for a client with another control.
+            Control::Dcudp => Config {
+                accurate: Some(accurate(Ecn::NotEct)),
+                ..Config::dcudp(capacity)
+            },
+            Control::Named(named) => Config::windowed(capacity, accurate(named.ecn())),
         };
         let protocol = match base.protocol {
             Protocol::Dcudp(dcudp) => Protocol::Dcudp(incastle_transport::udt::Dcudp {
@@ -255,12 +256,6 @@ impl ConnectionConfig {
         };
         Config {
             protocol,
-            accurate: match self.control {
-                Control::Udt => None,
-                // As a server it acknowledges accurately, for a client with another control.
-                Control::Dcudp => Some(accurate(Ecn::NotEct)),
-                Control::Named(named) => Some(accurate(named.ecn())),
-            },
             socket_kind: self.kind,
             packet_size: self.packet_size,
             receive_buffer,

@@ -109,8 +109,10 @@ impl Stack {
             },
             (Kind::Rdma(rdma), _) => self.rdma(rdma, hosts),
             (Kind::Udt(udt), _) => {
-                let controllers = [udt.controller(), udt.controller()];
-                self.udt(udt.to_config(), controllers, hosts)
+                let hops = self.hops(hosts);
+                let fastest = self.interface(hosts.from).max(self.interface(hosts.to));
+                let controllers = [udt.controller(hops), udt.controller(hops)];
+                self.udt(udt.to_config(fastest), controllers, hosts)
             }
             (Kind::Dcudp(dcudp), _) => {
                 let interfaces = [hosts.from, hosts.to].map(|host| self.interface(host));
@@ -169,8 +171,7 @@ impl Stack {
 
     /// Whether the control depends on the number of switches of a path.
     fn counts_hops(&self) -> bool {
-        let tcp = self.transport.tcp();
-        tcp.is_some_and(|tcp| matches!(tcp.congestion, Congestion::Swift(_)))
+        matches!(self.transport.window_control(), Some(Congestion::Swift(_)))
     }
 
     /// The switches of a shortest path, where the control depends on them.

@@ -267,6 +267,22 @@ macro_rules! choice {
             pub fn word(&self) -> &'static str {
                 match self { $( Self::$variant(_) => $word, )* }
             }
+
+            /// All words.
+            #[allow(dead_code, reason = "most choices are read here alone")]
+            pub(crate) const WORDS: &'static [&'static str] = &[$($word),*];
+
+            /// Reads the further keys of one of the words.
+            pub(crate) fn read_as(
+                word: &'static str,
+                reader: &mut $crate::grammar::reader::Reader<'_>,
+                cx: &mut $crate::text::context::Context<'_>,
+            ) -> Option<Self> {
+                match word {
+                    $( $word => <$ty as $crate::grammar::reader::Table>::read(reader, cx).map(Self::$variant), )*
+                    _ => unreachable!("the reader gives one of the words it was given"),
+                }
+            }
         }
 
         impl $crate::grammar::reader::Table for $choice {
@@ -297,10 +313,7 @@ macro_rules! choice {
                     },
                     [$($default)?].first().copied(),
                 )?;
-                match word {
-                    $( $word => <$ty as $crate::grammar::reader::Table>::read(reader, cx).map(Self::$variant), )*
-                    _ => unreachable!("the reader gives one of the words it was given"),
-                }
+                Self::read_as(word, reader, cx)
             }
 
             fn write(&self, writer: &mut $crate::grammar::writer::Writer) {

@@ -440,7 +440,13 @@ impl Known {
     /// The choices that a key belongs to.
     fn owners(&self, key: &str) -> String {
         let of_key = self.conditions.iter().filter(|(name, _)| *name == key);
-        let owners: Vec<&str> = of_key.filter_map(|(_, owner)| owner.as_deref()).collect();
+        let mut owners: Vec<&str> = Vec::new();
+        for owner in of_key.filter_map(|(_, owner)| owner.as_deref()) {
+            // TCP's controls are UDT's too.
+            if !owners.contains(&owner) {
+                owners.push(owner);
+            }
+        }
         owners.join(" or ")
     }
 }

@@ -66,6 +66,12 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         if let Some(tcp) = group.transport.tcp() {
             check_transport(&path, tcp, &idle, &mut seen, cx);
         }
+        if group.transport.stream().is_some()
+            && let Some(congestion) = group.transport.window_control()
+            && seen.insert(("congestion", cx.place_of(&format!("{path}.congestion"))))
+        {
+            check_control(&path, congestion, &idle, cx);
+        }
         if let Some(rdma) = group.transport.rdma() {
             check_ack_timeout(&path, rdma, &idle, &mut seen, cx);
         }
@@ -93,7 +99,7 @@ fn check_transport(
         check_initial_rto(&key, tcp, idle, cx);
     }
     if seen.insert(("congestion", cx.place_of(&format!("{path}.congestion")))) {
-        check_control(path, tcp, idle, cx);
+        check_control(path, &tcp.congestion, idle, cx);
     }
     let key = format!("{path}.min_rto");
     // Whoever writes it, or the preset that it is from, means it. One warning is enough for all groups.
@@ -221,12 +227,12 @@ fn check_initial_rto(key: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
 }
 
 /// Parameters of a control that do not fit the round trip.
-fn check_control(path: &str, tcp: &Tcp, idle: &Idle, cx: &mut Context<'_>) {
-    if let Congestion::Swift(swift) = &tcp.congestion {
+fn check_control(path: &str, congestion: &Congestion, idle: &Idle, cx: &mut Context<'_>) {
+    if let Congestion::Swift(swift) = congestion {
         check_swift(path, swift, idle, cx);
     }
     // Whoever writes it means it.
-    if let Congestion::Prague(Prague { rtt_target, .. }) = tcp.congestion
+    if let Congestion::Prague(Prague { rtt_target, .. }) = *congestion
         && !cx.is_given(&format!("{path}.rtt_target"))
         && rtt_target > idle.rtt.saturating_mul(MANY)
     {

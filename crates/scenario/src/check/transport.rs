@@ -66,7 +66,7 @@ fn check_path(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
         && tcp.ecn != EcnMode::Off
         && silent.all()
     {
-        warn_of_no_marks(path, tcp, cx);
+        warn_of_no_marks(path, &tcp.congestion, cx);
     }
     udt::check(transport, &silent, cx);
     rdma::check(transport, &silent, cx);
@@ -82,7 +82,7 @@ fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
         return;
     }
     let heeds = |group: &Group| {
-        let congestion = group.transport.tcp().map(|tcp| &tcp.congestion);
+        let congestion = group.transport.window_control();
         matches!(congestion, Some(Congestion::D2tcp(_)))
     };
     if let Some((name, _)) = root.flows.iter().find(|(_, group)| heeds(group)) {
@@ -94,13 +94,14 @@ fn warn_of_no_deadlines(root: &Root, cx: &mut Context<'_>) {
     }
 }
 
-fn warn_of_no_marks(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+/// A control that reads marks, over ports that set none.
+pub(super) fn warn_of_no_marks(path: &str, congestion: &Congestion, cx: &mut Context<'_>) {
     let key = written(path, &["ecn", "congestion"], cx);
     cx.warn_at(
         &key,
-        unmarked(&format!("{} with ECN", tcp.congestion.word())),
+        unmarked(&format!("{} with ECN", congestion.word())),
     )
-    .help(match tcp.congestion {
+    .help(match congestion {
         Congestion::Prague(_) => "let the switch mark: [switch.queue] with kind = \"dualpi2\", or with \"threshold\" or \"red\"",
         _ => "let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"",
     });

@@ -1,14 +1,17 @@
 //! Checks of a group's transport where that is UDT or DCUDP.
 
 use incastle_congestion::LossInUdpMode;
-use incastle_units::{Amount, Bytes};
+use incastle_units::{Amount, Bytes, Ecn};
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, unmarked, written};
 use crate::check::lockstep::switch_at;
+use crate::check::transport::warn_of_no_marks as warn_of_unmarked;
 use crate::language::flows::Group;
 use crate::language::limits::Capacity as Room;
 use crate::language::switch::Buffer;
+use crate::language::transport::Kind;
 use crate::language::udt::Capacity;
+use crate::language::window_control::WindowControl;
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -23,8 +26,29 @@ pub(super) fn check(transport: GroupTransport<'_>, silent: &SilentPorts, cx: &mu
         ..
     } = transport;
     warn_of_no_marks(path, group, silent, cx);
+    check_window(path, group, silent, cx);
     check_capacity(path, group, layout, cx);
     check_packet(transport, cx);
+}
+
+/// A window control of UDT: marks that no port sets, and a window that holds no packet.
+fn check_window(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Context<'_>) {
+    let Kind::Udt(udt) = &group.transport.kind else {
+        return;
+    };
+    let Some(window) = udt.control.window() else {
+        return;
+    };
+    if window.ecn() != Ecn::NotEct && silent.all() {
+        warn_of_unmarked(path, &window.congestion, cx);
+    }
+    let (payload, first) = (udt.stream.payload(), window.keys.initial_window);
+    if WindowControl::bytes(first, payload) < payload {
+        cx.error_at(
+            &format!("{path}.initial_window"),
+            format!("initial_window must be at least one packet of {payload}, found {first}"),
+        );
+    }
 }
 
 /// DCUDP where no port ever marks: on its whole path, or on a part of it.

@@ -269,6 +269,17 @@ impl Config {
         }
     }
 
+    /// The defaults of UDT under a window controller, in simulations and on sockets: accurate ACKs, DCUDP's clocks of data
+    /// centers and its windows. A gap is reported again by UDT's timer: retransmissions wait for the window in order.
+    pub fn windowed(capacity: Rate, accurate: Accurate) -> Self {
+        Self {
+            protocol: Protocol::Udt,
+            accurate: Some(accurate),
+            nak_repeat: NakRepeat::Timer,
+            ..Self::dcudp(capacity)
+        }
+    }
+
     /// Bytes of payload in a full packet of `packet_size` bytes.
     pub const fn payload_of(packet_size: u32) -> u16 {
         (packet_size - IP_UDP_BYTES - HEADER_BYTES as u32) as u16
