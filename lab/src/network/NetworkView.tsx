@@ -32,13 +32,14 @@ export function NetworkView({ side }: { side: SideName }) {
   const pointed = useSignal<Pointed>(undefined);
   const size = useSignal({ width: 0, height: 0 });
   const drawing = useComputed(() => drawingOf(sides[side].recording.value, size.value));
+  const names = useComputed(() => namesOf(drawing.value, size.value, palette()));
   useEffect(() => keepSharp(canvas.current, size), [size]);
   useEffect(
     () =>
       effect(() => {
-        paint(canvas.current, side, drawing.value, pointed.value);
+        paint(canvas.current, side, drawing.value, names.value, pointed.value);
       }),
-    [side, drawing, pointed],
+    [side, drawing, names, pointed],
   );
   const point = (event: PointerEvent) => {
     pointed.value = drawing.value && under(drawing.value, { x: event.offsetX, y: event.offsetY });
@@ -122,20 +123,39 @@ function sceneOf(side: SideName, drawing: Drawing, pointed: Pointed, colours: Pa
   };
 }
 
+/** The names of the nodes, which stand still: text with a rim is slow to draw, a copy of it is not. */
+function namesOf(
+  drawing: Drawing | undefined,
+  { width, height }: { width: number; height: number },
+  colours: Palette,
+): HTMLCanvasElement | undefined {
+  const canvas = document.createElement("canvas");
+  canvas.width = Math.round(width * devicePixelRatio);
+  canvas.height = Math.round(height * devicePixelRatio);
+  const context = canvas.getContext("2d");
+  if (!context || !drawing) return undefined;
+  context.scale(devicePixelRatio, devicePixelRatio);
+  const { recording, geometry, layout } = drawing;
+  drawLabels(context, { picture: recording.picture, geometry, palette: colours }, layout);
+  return canvas;
+}
+
 function paint(
   canvas: HTMLCanvasElement | null,
   side: SideName,
   drawing: Drawing | undefined,
+  names: HTMLCanvasElement | undefined,
   pointed: Pointed,
 ): void {
   const context = canvas?.getContext("2d");
-  if (!context || !drawing) return;
+  if (!context || !drawing || !names) return;
   void sides[side].revision.value;
   const scene = sceneOf(side, drawing, pointed, palette());
   context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
   context.clearRect(0, 0, context.canvas.width, context.canvas.height);
   drawNetwork(context, scene);
-  drawLabels(context, scene, drawing.layout);
+  context.setTransform(1, 0, 0, 1, 0, 0);
+  context.drawImage(names, 0, 0);
 }
 
 /** Room for the line below the picture. */

@@ -8,7 +8,10 @@ import type { Pen } from "./pen";
 const LINE = 15;
 const LETTER = 6.2;
 
-export function drawLabels(pen: Pen, scene: Scene, layout: Layout): void {
+/** The part of a scene that stands still. */
+type Still = Pick<Scene, "picture" | "geometry" | "palette">;
+
+export function drawLabels(pen: Pen, scene: Still, layout: Layout): void {
   const { geometry, picture, palette } = scene;
   pen.fillStyle = palette.faint;
   pen.font = "12px system-ui, sans-serif";
