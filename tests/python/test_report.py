@@ -20,7 +20,7 @@ from incastle.build import engine_build
 from incastle.errors import IncastleError
 from incastle.papers import dctcp_ns2
 from incastle.plotting.style import FORMATS
-from incastle.reproduction import claims, figures, live, render_pool, report, svg
+from incastle.reproduction import claims, figures, live, render_pool, report
 from incastle.reproduction import main as reproduce
 from incastle.reproduction.deciding import Judging
 from incastle.reproduction.figures import Drawing
@@ -384,23 +384,6 @@ def test_a_picture_is_small_and_has_its_letters_as_text(tmp_path: Path) -> None:
     figures.render(Drawing(tmp_path / "dense", figure.data(runs), figure.draw))
     assert not (tmp_path / "dense.svg").exists()
     assert 10_000 < (tmp_path / "dense.png").stat().st_size < 40_000
-
-
-def test_a_small_svg_keeps_words_styles_and_transformations() -> None:
-    style = "fill: none; opacity: 0.18"
-    whole = (
-        "<svg>\n <defs><style>*{a: b}</style></defs>\n"
-        f' <g id="used"><path d="M 1.2345 2\nL 3.99 4" style="{style}"/></g>\n'
-        ' <g id="idle"><use href="#used" x="7.777" transform="scale(0.0125)" '
-        f'style="{style}"/></g>\n'
-        " <text style=\"font: 9px 'DejaVu Sans'\">0.125 of 1 M 2</text>\n</svg>"
-    )
-    assert svg.squeezed(whole) == (
-        f"<svg><defs><style>*{{a: b}}.a0{{{style}}}</style></defs>"
-        '<g id="used"><path d="M 1.2 2 L 3.9 4" class="a0"/></g>'
-        '<g><use href="#used" x="7.7" transform="scale(0.0125)" class="a0"/></g>'
-        "<text style=\"font: 9px 'DejaVu Sans', Verdana, sans-serif\">0.125 of 1 M 2</text></svg>"
-    )
 
 
 def test_the_first_page_has_a_summary_and_a_table_of_all_claims(

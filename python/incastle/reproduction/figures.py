@@ -11,6 +11,7 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from incastle.plotting.small_svg import squeezed
 from incastle.plotting.style import (
     BLACK,
     BLUE,
@@ -30,7 +31,6 @@ from incastle.plotting.style import (
     canvas,
     encode,
 )
-from incastle.reproduction.svg import squeezed
 from incastle.storage.compressed import CSV, write_csv
 
 if TYPE_CHECKING:

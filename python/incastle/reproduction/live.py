@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incastle.browser import link, server
+from incastle.browser.shortest import shortest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +25,7 @@ MOST_HOPS = 10_000_000
 """Expected packet-hops of a run that a page offers: a tab simulates two million or more in a
 second, and nobody waits longer than some seconds for a figure to move."""
 MOST_LINKS = 2
-"""Links at a figure: each has a whole scenario, about 1.5 KB, and a figure may have 1,000 runs."""
+"""Links at a figure: each has a whole scenario, some 600 bytes; a figure may have 1,000 runs."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Live:
 def links(experiments: Sequence[Experiment], runs: Observations) -> list[Live]:
     """Return the runs of a figure that the lab can open, with their first seed."""
     short = [one.name for one in experiments if one.cost <= MOST_HOPS]
-    return [Live(name, link.fragment(runs[name][0].resolved)) for name in spread(short)]
+    return [Live(name, link.fragment(shortest(runs[name][0].resolved))) for name in spread(short)]
 
 
 def spread(names: Sequence[str], most: int = MOST_LINKS) -> list[str]:

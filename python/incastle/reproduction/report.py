@@ -19,7 +19,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from incastle import _engine
 from incastle.analysis.ends import shown as write_ends
@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 RUNS = "runs"
 RUN_LIST = f"runs{CSV}"
+DIGITS = 12
+"""Of numbers in claims.json: what comes after is rounding, and a tenth of the file."""
 _PAGE = "index.html"
 _KEPT = (RUNS, STUDIES)
 """What a report that is written again keeps."""
@@ -201,7 +203,7 @@ def _write(
     for content in contents:
         _write_runs(scratch / content.paper.name / RUN_LIST, content)
     _write_json(scratch / REPORT_HEADER, _header(contents, asked))
-    _write_json(scratch / CLAIMS, [one.as_json() for part in contents for one in part.judged])
+    _write_claims(scratch / CLAIMS, (one for part in contents for one in part.judged))
     for file, page in _pages(contents, asked.length, shown, studies, has_lab=has_lab).items():
         (scratch / file).write_text(page, encoding="utf-8")
 
@@ -218,9 +220,28 @@ def _header(contents: Sequence[PaperReport], asked: Asked) -> dict[str, object]:
     }
 
 
-def _write_json(path: Path, content: object) -> None:
+def _write_json(path: Path, content: dict[str, object]) -> None:
     text = json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
     path.write_text(text, encoding="utf-8")
+
+
+def _write_claims(path: Path, judged: Iterable[Judged]) -> None:
+    """Write a claim per line: with a line for each number they would be a third longer."""
+    write = partial(json.dumps, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    lines = ",\n".join(write(_in_digits(one.as_json())) for one in judged)
+    path.write_text(f"[\n{lines}\n]\n", encoding="utf-8")
+
+
+def _in_digits(value: Any) -> Any:  # noqa: ANN401  JSON
+    """Round the numbers in JSON to `DIGITS` digits."""
+    match value:
+        case float():
+            return float(f"{value:.{DIGITS}g}")
+        case list():
+            return [_in_digits(one) for one in value]
+        case dict():
+            return {key: _in_digits(one) for key, one in value.items()}
+    return value
 
 
 def _exchange(scratch: Path, folder: Path) -> None:
