@@ -41,6 +41,7 @@ BELOW: dict[str, set[str]] = {
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
     "softswitch": {"units", "queueing"},
+    "realtime": {"units", "scenario", "socket", "softswitch"},
     "testbed": {
         *("units", "congestion", "queueing", "transport", "capture", "socket", "secure"),
         "softswitch",
@@ -75,7 +76,7 @@ BELOW: dict[str, set[str]] = {
     "python": {
         *("units", "congestion", "queueing", "transport", "capture", "engine", "scenario"),
         *("experiment", "estimate", "explanation", "driver", "secure", "socket", "dcudp", "memory"),
-        "softswitch",
+        *("softswitch", "realtime"),
     },
 }
 

@@ -30,6 +30,7 @@ EXEMPT_CRATES = {
     "crates/dcudp/clippy.toml",
     "crates/kernel/clippy.toml",
     "crates/python/clippy.toml",
+    "crates/realtime/clippy.toml",
     "crates/socket/clippy.toml",
     "crates/softswitch/clippy.toml",
     "crates/testbed/clippy.toml",

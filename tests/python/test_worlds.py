@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import random
 import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -18,14 +16,14 @@ import incastle as ic
 from incastle.errors import ResultError
 from incastle.worlds import api, counterpart, kernel
 from incastle.worlds.counterpart import WorldError
+from real_worlds import BETWEEN_TWO, STAR, TWO_FLOWS, end_at_random
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Output
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-TWO_FLOWS = EXAMPLES / "two-flows.toml"
 SHORT = {"transport.congestion": "cubic", "run.duration": "100 ms", "flows.second.stop": "80 ms"}
 SHORT |= {"flows.second.start": "20 ms"}
 HOSTS = {"from": "sender:0", "to": "receiver:0"}
@@ -79,13 +77,14 @@ def test_a_late_run_is_not_comparable() -> None:
     network = {"lateness": late, "stolen_s": 0.0, "refused": 0, "stalled_s": 0.0, "seconds": 1.0}
     outcome = {"network": network, "base_rtt_s": 1e-4, "real_time": True, "missing_settings": []}
     # A tenth of 100 us is 10 us: 60 us need a dilation of 6 or more.
-    world = api._world(outcome, 1)
+    of_linux = counterpart.Counterpart("linux", {})
+    world = api._world(outcome, 1, of_linux)
     assert (world["comparable"], world["dilation_needed"]) == (False, 10)
     assert any("--dilate 10 would do" in note for note in api.notes(world))
-    assert api._world(outcome, 10)["comparable"]
+    assert api._world(outcome, 10, of_linux)["comparable"]
     # 30 ms of each second are three times the allowed share; few packets are late meanwhile.
     network["stalled_s"] = 0.3
-    world = api._world(outcome, 10)
+    world = api._world(outcome, 10, of_linux)
     assert (world["comparable"], world["dilation_needed"]) == (False, 50)
     assert any("stood still for 3.0 % of the time" in note for note in api.notes(world))
 
@@ -123,21 +122,6 @@ def test_options_of_the_other_world_are_refused(words: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2
     assert "is not for --world" in done.stderr
-
-
-STAR = {
-    "name": "workloads",
-    "run": {"duration": "1 s"},
-    "network": {
-        "topology": "star",
-        "senders": 3,
-        "receivers": 0,
-        "rate": "100 Mbit/s",
-        "delay": "200 us",
-    },
-    "transport": {"congestion": "cubic"},
-}
-BETWEEN_TWO = {"from": "sender:0", "to": "sender:1", "rate": "8 Mbit/s", "message": "1 KB"}
 
 
 @pytest.mark.alone
@@ -185,86 +169,6 @@ def test_nothing_is_left_whenever_it_ends(tmp_path: Path, how: signal.Signals) -
 def test_nothing_is_left_after_twenty_moments(tmp_path: Path, how: signal.Signals) -> None:
     real()
     end_at_random(tmp_path, how, 20)
-
-
-def end_at_random(folder: Path, how: signal.Signals, times: int) -> None:
-    """End runs at random moments of their start and of their network; look for what is left."""
-    command = [sys.executable, "-m", "incastle", "run", str(TWO_FLOWS), "--world", "linux"]
-    command += ["--dilate", "100", "--out", str(folder / "result")]
-    command += ["--set", "transport.congestion=cubic"]
-    draws = random.Random(1)  # noqa: S311  instants, not secrets
-    devices = devices_here()
-    for number in range(times):
-        with subprocess.Popen(
-            command, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL
-        ) as process:
-            if number % 2:
-                assert has_network(process.pid)
-            time.sleep(draws.uniform(0, 2))
-            namespaces = namespaces_of(process.pid)
-            process.send_signal(how)
-            process.wait(timeout=60)
-        assert not (folder / "result").exists()
-        assert gone(process.pid), f"after {how.name}: {members(process.pid)}"
-        assert not pinned() & namespaces
-        assert devices_here() == devices
-
-
-def has_network(session: int) -> bool:
-    """Return whether a session has network namespaces within a minute."""
-    for _ in range(600):
-        if namespaces_of(session):
-            return True
-        time.sleep(0.1)
-    return False
-
-
-def gone(session: int) -> bool:
-    """Return whether all processes of a session end within seconds."""
-    for _ in range(100):
-        if not members(session):
-            return True
-        time.sleep(0.1)
-    return False
-
-
-def members(session: int) -> list[str]:
-    """Return the command lines of a session's processes; those that have ended do not count."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            # The fields behind the name: state, parent, group, session (proc_pid_stat(5)).
-            state, _, _, of = (place / "stat").read_text().rpartition(")")[2].split()[:4]
-            if int(of) == session and state != "Z":
-                found.append((place / "cmdline").read_text().replace("\0", " "))
-        except OSError:
-            continue
-    return found
-
-
-def namespaces_of(session: int) -> set[str]:
-    """Return the network namespaces that processes of a session hold open."""
-    found = set()
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            of = (place / "stat").read_text().rpartition(")")[2].split()[3]
-            if int(of) == session:
-                links = [str(one.readlink()) for one in (place / "fd").iterdir()]
-                found |= {link for link in links if link.startswith("net:")}
-        except OSError:
-            continue
-    return found
-
-
-def pinned() -> set[str]:
-    """Return the network namespaces that a mount keeps."""
-    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
-    return {line.split()[3] for line in mounts.splitlines() if line.split()[3].startswith("net:")}
-
-
-def devices_here() -> set[str]:
-    """Return the TUN devices outside the namespaces of runs."""
-    return {one.parent.name for one in Path("/sys/class/net").glob("*/tun_flags")}
 
 
 @pytest.mark.alone

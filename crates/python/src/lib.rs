@@ -47,7 +47,7 @@ mod _engine {
     #[pymodule_export]
     use super::tables::{Output, Table};
     #[pymodule_export]
-    use super::world::softswitch_program;
+    use super::world::{sockets_program, softswitch_program};
 
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {

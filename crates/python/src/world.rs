@@ -5,17 +5,34 @@
 use std::ffi::OsString;
 
 use incastle_queueing::{BufferConfig, PortBuffer};
+use incastle_realtime::Transports;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::switch::{Queue, Switch};
 use incastle_scenario::topology::layout::{End, Link};
 use incastle_softswitch::plan::{NetworkPlan, PortPlan, QueuePlan, Text};
 use incastle_units::Bytes;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 /// Runs the program `softswitch` with its arguments, its own name first. Returns the exit status.
 #[pyfunction]
 pub(crate) fn softswitch_program(py: Python<'_>, typed: Vec<OsString>) -> u8 {
     py.detach(|| incastle_softswitch::run(typed))
+}
+
+/// The same with experiments over our sockets; each transport has its name, and a scenario whose first flows have it.
+#[pyfunction]
+pub(crate) fn sockets_program(
+    py: Python<'_>,
+    typed: Vec<OsString>,
+    transports: Vec<(String, PyRef<'_, crate::scenario::Scenario>)>,
+) -> PyResult<u8> {
+    let mut all = Transports::default();
+    for (name, scenario) in transports {
+        all.add(name, &scenario.inner)
+            .map_err(PyValueError::new_err)?;
+    }
+    Ok(py.detach(|| incastle_realtime::run(typed, all)))
 }
 
 /// The plan of a scenario's network, or the reason why the soft switch cannot be it: "links that ...".

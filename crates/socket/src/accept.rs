@@ -131,7 +131,7 @@ impl Driver {
             Some(local) => capacity::of_local(local.to_canonical()),
             None => capacity::towards(peer),
         });
-        let mut parts = Parts::new(peer, config, now, seed()?);
+        let mut parts = Parts::new(peer, config, self.inner.port.clock(now), seed()?);
         parts.accepted = Some(incoming.socket());
         parts.source = self.source(meta);
         let port = &self.inner.port;
@@ -158,7 +158,7 @@ fn begin(made: Made, parts: &Parts, incoming: &Incoming) -> udt::Connection {
         algorithm,
         fallback,
     } = made;
-    let now = crate::base::time_since(parts.epoch, parts.epoch);
+    let now = parts.clock.time(parts.clock.epoch);
     let connection = udt::Connection::server(&config, algorithm, parts.id, incoming, now);
     match fallback {
         Some(fallback) => connection.with_fallback(fallback),

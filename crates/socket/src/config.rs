@@ -1,7 +1,9 @@
 //! The parameters of endpoints and connections, and their defaults. What a connection's clocks and
 //! windows default to stands in `incastle_transport::udt::Config`; this file has the parameters that real paths add.
 
+use std::fmt;
 use std::net::SocketAddr;
+use std::sync::Arc;
 use std::time::Duration;
 
 use incastle_congestion::{
@@ -44,6 +46,9 @@ pub struct EndpointConfig {
     pub quantum: Duration,
     /// Whether one system call carries many packets (GSO, GRO).
     pub offload: bool,
+    /// Real time is slower than that of connections by this factor, at least 1: their clocks are divided by it, and all
+    /// times and rates of their parameters are in their time. For emulated networks whose rates are divided likewise.
+    pub dilation: u32,
     /// The key under which everything is encrypted and authenticated, and whoever has not the same is not
     /// answered (docs/models/dcudp-secure.md). Absent: nothing is.
     pub key: Option<Key>,
@@ -59,6 +64,7 @@ impl Default for EndpointConfig {
             max_receive_memory: 1 << 30,
             quantum: Duration::from_micros(100),
             offload: true,
+            dilation: 1,
             key: None,
         }
     }
@@ -74,6 +80,29 @@ pub enum Control {
     Dcudp,
     /// One of the controllers that need accurate ACKs, with a peer that has them; else UDT's.
     Named(NamedController),
+}
+
+/// A protocol's parameters and its controller, made by the program.
+#[derive(Clone)]
+pub struct OwnControl {
+    /// The parameters. Those that real paths determine are replaced: timers of silence, batches, the application's reads.
+    pub config: Config,
+    /// Makes the controller of a connection.
+    pub controller: Arc<dyn Fn() -> Algorithm + Send + Sync>,
+}
+
+impl fmt::Debug for OwnControl {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OwnControl")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PartialEq for OwnControl {
+    fn eq(&self, other: &Self) -> bool {
+        self.config == other.config && Arc::ptr_eq(&self.controller, &other.controller)
+    }
 }
 
 impl Control {
@@ -148,6 +177,9 @@ impl Default for Readings {
 pub struct ConnectionConfig {
     /// Which congestion control.
     pub control: Control,
+    /// The parameters and the controller of the program itself, in place of those of `control`: of its kind, which
+    /// endpoints need to know.
+    pub own: Option<OwnControl>,
     /// How often the peer is to acknowledge, where ACKs are accurate.
     pub ack_rate: AckRate,
     /// One stream of bytes in each direction, or messages. Both endpoints must choose the same.
@@ -162,6 +194,9 @@ pub struct ConnectionConfig {
     pub rate_limit: Option<Rate>,
     /// Bytes that may be written and not acknowledged. No message can be longer.
     pub send_buffer: usize,
+    /// Bytes of a stream that may be written and not sent yet, as TCP_NOTSENT_LOWAT of Linux: who decides late what to send
+    /// keeps few waiting, and many in the network. Absent: as the send buffer allows.
+    pub unsent: Option<usize>,
     /// Bytes that may have arrived and not been read. Absent: what the rate needs.
     pub receive_buffer: Option<usize>,
     /// A peer that is silent for this time is given up.
@@ -181,12 +216,14 @@ impl Default for ConnectionConfig {
     fn default() -> Self {
         Self {
             control: Control::default(),
+            own: None,
             ack_rate: AckRate::default(),
             kind: SocketKind::Stream,
             packet_size: 1500,
             capacity: None,
             rate_limit: None,
             send_buffer: 16 << 20,
+            unsent: None,
             receive_buffer: None,
             idle_timeout: Duration::from_secs(10),
             connect_timeout: Duration::from_secs(3),
@@ -201,7 +238,7 @@ impl Default for ConnectionConfig {
 pub(crate) struct EndpointTraits {
     /// Bytes that sealing adds to a datagram.
     pub(crate) sealing: usize,
-    /// How close to each other timers are set.
+    /// How close to each other timers are set, in the time of connections.
     pub(crate) quantum: Duration,
 }
 
@@ -225,16 +262,30 @@ impl ConnectionConfig {
             ecn,
             ect_timeouts: Some(ECT_TIMEOUTS),
         };
-        let base = match self.control {
-            Control::Udt => Config::default(),
+        let base = match (&self.own, self.control) {
+            (Some(own), _) => Config {
+                accurate: own.config.accurate.map(|own| Accurate {
+                    ect_timeouts: Some(ECT_TIMEOUTS),
+                    ..own
+                }),
+                ..own.config
+            },
+            (None, Control::Udt) => Config::default(),
             // As a server it acknowledges accurately, for a client with another control.
-            Control::Dcudp => Config {
+            (None, Control::Dcudp) => Config {
                 accurate: Some(accurate(Ecn::NotEct)),
                 ..Config::dcudp(capacity)
             },
-            Control::Named(named) => Config::windowed(capacity, accurate(named.ecn())),
+            (None, Control::Named(named)) => Config::windowed(capacity, accurate(named.ecn())),
         };
         let protocol = match base.protocol {
+            Protocol::Dcudp(dcudp) if self.own.is_some() => {
+                Protocol::Dcudp(incastle_transport::udt::Dcudp {
+                    ect_timeouts: Some(ECT_TIMEOUTS),
+                    exp_repeat: ExpRepeat::Ends,
+                    ..dcudp
+                })
+            }
             Protocol::Dcudp(dcudp) => Protocol::Dcudp(incastle_transport::udt::Dcudp {
                 exit_rule: self.readings.exit_rule,
                 silent_rtts: self.readings.silent_rtts,
@@ -293,6 +344,13 @@ impl ConnectionConfig {
         let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
         let interface = payload_part(capacity, packet, config.packet_size + unknown);
         let udt = || Algorithm::Udt(Udt::new(UdtConfig { packet }));
+        if let Some(own) = &self.own {
+            return Made {
+                config,
+                algorithm: (own.controller)(),
+                fallback: (self.control != Control::Udt).then(udt),
+            };
+        }
         match self.control {
             Control::Udt => Made {
                 config,

@@ -182,7 +182,7 @@ impl Endpoint {
         let made = config.make(capacity, peer, &port.traits());
         let now = Instant::now();
         let first = Number::from_word(u32::from_le_bytes(random()?));
-        let mut parts = Parts::new(peer, config, now, seed()?);
+        let mut parts = Parts::new(peer, config, port.clock(now), seed()?);
         let mut table = lock(&self.inner().table);
         if opening == Opening::Rendezvous && table.rendezvous.contains_key(&peer) {
             return Err(ConnectError::RendezvousTwice(peer));
@@ -209,7 +209,7 @@ fn begin(opening: Opening, made: Made, identity: Identity, parts: &Parts) -> udt
         algorithm,
         fallback,
     } = made;
-    let now = crate::base::time_since(parts.epoch, parts.epoch);
+    let now = parts.clock.time(parts.clock.epoch);
     let connection = match opening {
         Opening::Client => udt::Connection::client(&config, algorithm, identity, now),
         Opening::Rendezvous => udt::Connection::rendezvous(&config, algorithm, identity, now),

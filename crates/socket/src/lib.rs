@@ -47,17 +47,19 @@ mod table;
 mod timer;
 mod transmit;
 
-pub use config::{ConnectionConfig, Control, DEFAULT_CAPACITY, EndpointConfig, Readings};
+pub use config::{
+    ConnectionConfig, Control, DEFAULT_CAPACITY, EndpointConfig, OwnControl, Readings,
+};
 pub use connection::{Connection, Events, MessageOptions};
 pub use endpoint::Endpoint;
 pub use error::{ConnectError, ConnectionError};
 pub use event::Event;
 pub use listener::Listener;
 pub use network::network_of;
-pub use statistics::{EndpointStatistics, Ignored, Statistics};
+pub use statistics::{EndpointStatistics, Ignored, Statistics, WindowStatistics};
 pub use stream::{RecvStream, SendStream};
 
 pub use incastle_congestion::{NamedController, TransmissionMode};
 pub use incastle_secure::{Key, Statistics as SessionStatistics};
-pub use incastle_transport::udt::wire::{AckRate, SocketKind};
+pub use incastle_transport::udt::wire::{AckCounts, AckRate, SocketKind};
 pub use incastle_units::Rate;

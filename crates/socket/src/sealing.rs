@@ -10,7 +10,7 @@ use incastle_secure::{OVERHEAD, Path, Sealed, Transmit};
 use quinn_udp::Transmit as Datagrams;
 
 use crate::ConnectError;
-use crate::base::{count, lock};
+use crate::base::{ConnectionClock, count, lock};
 use crate::config::EndpointTraits;
 use crate::ecn::codepoint;
 use crate::port::Port;
@@ -26,7 +26,15 @@ impl Port {
     pub(crate) fn traits(&self) -> EndpointTraits {
         EndpointTraits {
             sealing: self.overhead(),
-            quantum: self.config.quantum,
+            quantum: self.config.quantum / self.config.dilation.max(1),
+        }
+    }
+
+    /// The clock of a connection that begins.
+    pub(crate) fn clock(&self, now: Instant) -> ConnectionClock {
+        ConnectionClock {
+            epoch: now,
+            dilation: self.config.dilation.max(1),
         }
     }
 

@@ -11,15 +11,17 @@ use incastle_congestion::TransmissionMode;
 use incastle_secure::Path;
 use incastle_transport::udt::wire::{self, Dialect, SocketKind};
 use incastle_transport::udt::{self, ByteConnection, Failure, Received};
-use incastle_units::Time;
+use incastle_units::{Bytes, Time};
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::base::{count, lock, random, time_since};
+use crate::base::{ConnectionClock, count, lock, random};
 use crate::datagrams::Refused;
 use crate::event::{Event, Queue};
 use crate::port::Port;
-use crate::{ConnectError, ConnectionConfig, ConnectionError, Control, Statistics};
+use crate::{
+    ConnectError, ConnectionConfig, ConnectionError, Control, Statistics, WindowStatistics,
+};
 
 /// A UDT peer that closed has forgotten us: what it has not acknowledged by then never will be.
 const UDT_PARTING: Duration = Duration::from_secs(1);
@@ -35,8 +37,7 @@ pub(crate) struct Shared {
     pub(crate) accepted: Option<u32>,
     /// The address of ours that the peer writes to, where the socket has several.
     pub(crate) source: Option<IpAddr>,
-    /// When its time began.
-    pub(crate) epoch: Instant,
+    pub(crate) clock: ConnectionClock,
     state: Mutex<State>,
 }
 
@@ -78,6 +79,8 @@ pub(crate) struct State {
     mode: Option<TransmissionMode>,
     ecn_reported: bool,
     held: usize,
+    /// The most bytes that wait to be sent.
+    unsent: usize,
 }
 
 /// The next step of a connection.
@@ -107,8 +110,9 @@ pub(crate) struct Parts {
     pub(crate) accepted: Option<u32>,
     pub(crate) source: Option<IpAddr>,
     pub(crate) send_buffer: usize,
+    pub(crate) unsent: usize,
     pub(crate) control: Control,
-    pub(crate) epoch: Instant,
+    pub(crate) clock: ConnectionClock,
     pub(crate) seed: [u8; 32],
 }
 
@@ -117,7 +121,7 @@ impl Parts {
     pub(crate) fn new(
         peer: SocketAddr,
         config: &ConnectionConfig,
-        now: Instant,
+        clock: ConnectionClock,
         seed: [u8; 32],
     ) -> Self {
         Self {
@@ -127,8 +131,9 @@ impl Parts {
             accepted: None,
             source: None,
             send_buffer: config.send_buffer,
+            unsent: config.unsent.unwrap_or(usize::MAX),
             control: config.control,
-            epoch: now,
+            clock,
             seed,
         }
     }
@@ -152,7 +157,7 @@ impl Shared {
             kind: parts.kind,
             accepted: parts.accepted,
             source: parts.source,
-            epoch: parts.epoch,
+            clock: parts.clock,
             state: Mutex::new(State {
                 connection: ByteConnection::new(core, parts.send_buffer),
                 rng: Xoshiro256PlusPlus::from_seed(parts.seed),
@@ -175,6 +180,7 @@ impl Shared {
                 mode: None,
                 ecn_reported: false,
                 held: 0,
+                unsent: parts.unsent,
             }),
         }
     }
@@ -192,13 +198,7 @@ impl Shared {
     }
 
     pub(crate) fn time(&self, now: Instant) -> Time {
-        time_since(self.epoch, now)
-    }
-
-    /// An instant that is not before `time`.
-    fn instant(&self, time: Time) -> Option<Instant> {
-        let ns = time.as_ps().div_ceil(1000);
-        self.epoch.checked_add(Duration::from_nanos(ns))
+        self.clock.time(now)
     }
 
     /// After a change by the application: sends what may leave, and notifies the driver.
@@ -231,7 +231,7 @@ impl State {
         self.watch();
         self.account(port);
         let timeout = self.connection.poll_timeout();
-        let at = timeout.and_then(|time| shared.instant(time));
+        let at = timeout.and_then(|time| shared.clock.instant(time));
         let over = matches!(self.phase, Phase::Over(_));
         assert!(
             self.give_up_at.is_none() || self.peer_closed && !over,
@@ -367,7 +367,8 @@ impl State {
     /// Wakes the application for changes that the sans-IO connection does not report.
     fn watch(&mut self) {
         let room = self.room();
-        if !self.writers.is_empty() && room >= WRITER_WAKE.min(self.connection.send_buffer() / 2) {
+        let most = self.connection.send_buffer().min(self.unsent);
+        if !self.writers.is_empty() && room >= WRITER_WAKE.min(most / 2) {
             wake(&mut self.writers);
         }
         if self.control == Control::Udt {
@@ -388,11 +389,12 @@ impl State {
         }
     }
 
-    /// Bytes that the send buffer takes.
+    /// Bytes that may be written now.
     pub(crate) fn room(&self) -> usize {
         let (most, buffered) = (self.connection.send_buffer(), self.connection.buffered());
         assert!(buffered <= most, "the send buffer is bounded");
-        most - buffered
+        let unsent = usize::try_from(self.connection.core().unsent()).unwrap_or(usize::MAX);
+        (most - buffered).min(self.unsent.saturating_sub(unsent))
     }
 
     /// Why nothing more can be written, if so.
@@ -461,6 +463,12 @@ impl State {
             losses_reported: stats.naks_received,
             marks_echoed: stats.ece_received,
             marks_received: stats.ce_received,
+            window: WindowStatistics {
+                cwnd: control.cwnd.map(Bytes::count),
+                ssthresh: control.ssthresh.map(Bytes::count),
+                alpha: control.alpha,
+            },
+            reported: core.reported_counts(),
             protocol: *stats,
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use incastle_congestion::TransmissionMode;
 use incastle_secure::Statistics as SessionStatistics;
 use incastle_transport::udt::Stats;
+use incastle_transport::udt::wire::AckCounts;
 use incastle_units::Rate;
 
 use crate::Control;
@@ -41,8 +42,23 @@ pub struct Statistics {
     pub marks_echoed: u64,
     /// Data packets that arrived with a mark.
     pub marks_received: u64,
+    /// The window, of a control that has one.
+    pub window: WindowStatistics,
+    /// The peer's counts of arrived and marked packets, where ACKs are accurate.
+    pub reported: Option<AckCounts>,
     /// Every counter of the protocol.
     pub protocol: Stats,
+}
+
+/// The state of a window control.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct WindowStatistics {
+    /// The congestion window in bytes of payload.
+    pub cwnd: Option<u64>,
+    /// The slow-start threshold; absent while it is unset.
+    pub ssthresh: Option<u64>,
+    /// DCTCP's estimate of the marked fraction.
+    pub alpha: Option<f64>,
 }
 
 /// A snapshot of an endpoint.

@@ -57,7 +57,8 @@ impl AsyncWrite for SendStream {
                 return Poll::Ready(Err(error.into()));
             }
             // Whole packets, of what does not fit into one write: the rest comes at once.
-            let most = WRITE_PACKETS * usize::from(state.connection.core().payload());
+            let packets = WRITE_PACKETS * usize::from(state.connection.core().payload());
+            let most = packets.min(state.room());
             let count = state.connection.write(&bytes[..bytes.len().min(most)]);
             assert!(count <= most, "a write takes what it was given");
             if count == 0 && !bytes.is_empty() {

@@ -1,4 +1,5 @@
-//! An experiment: a network, and the workloads of its hosts over the kernel's TCP, from beginning to end.
+//! An experiment: a network, and the workloads of its hosts, from beginning to end. A `Medium` makes the connections: those
+//! of the kernel's TCP are here, others in other crates.
 
 use std::fs;
 use std::io::{self, PipeReader, Read};
@@ -13,10 +14,14 @@ use serde::Serialize;
 
 use crate::address;
 use crate::clock::Clock;
-use crate::endpoint::{ExperimentPlan, FlowPlan, Rows, Timeline, Workload, apply, controls};
+use crate::endpoint::{
+    Endpoints, ExperimentError, ExperimentPlan, KernelTcp, Rows, Timeline, Workload, apply,
+    controls,
+};
 use crate::graph::Graph;
 use crate::hosts::Hosts;
 use crate::ip::FlowKey;
+use crate::namespace::Namespace;
 use crate::network::{Network, QueueSample, Signals};
 use crate::report::{Measurement, Report};
 use crate::switch::{ENDPOINT_PRIORITY, Ended, SWITCH_PRIORITY, Switch, hurry};
@@ -52,22 +57,70 @@ struct Outcome {
     ip_bytes: Vec<(u64, usize, u64)>,
 }
 
+/// Makes the connections of an experiment.
+pub trait Medium {
+    /// The connections.
+    type Connections: Endpoints + Send;
+
+    /// Whether it has everything that the plan names.
+    fn check(&self, plan: &ExperimentPlan) -> Result<(), String>;
+
+    /// Prepares every connection of a checked plan, and opens none; gives them with the settings that are missing here.
+    fn prepare(
+        self,
+        plan: &ExperimentPlan,
+        places: &[Namespace],
+        time: Timeline,
+    ) -> io::Result<(Self::Connections, Vec<String>)>;
+}
+
+/// The kernel's TCP.
+#[derive(Debug, Clone, Copy)]
+pub struct Kernel;
+
+impl Medium for Kernel {
+    type Connections = KernelTcp;
+
+    fn check(&self, plan: &ExperimentPlan) -> Result<(), String> {
+        if plan.kernel.is_none() {
+            return Err(ExperimentError::NoKernel.to_string());
+        }
+        let there = controls().map_err(|error| error.to_string())?;
+        plan.check_controls(&there)
+            .map_err(|error| error.to_string())
+    }
+
+    fn prepare(
+        self,
+        plan: &ExperimentPlan,
+        places: &[Namespace],
+        _time: Timeline,
+    ) -> io::Result<(KernelTcp, Vec<String>)> {
+        let settings = plan.kernel.as_ref().expect("a checked plan");
+        let mut missing = Vec::new();
+        for (number, place) in places.iter().enumerate() {
+            missing = apply(place, number, settings, plan.network.dilation)?;
+        }
+        Ok((KernelTcp::prepare(plan, places)?, missing))
+    }
+}
+
 /// Runs the experiment of a file; gives the result as JSON. It ends early, and the process with it, once the standard
 /// input has ended: whoever started it is gone.
-pub(crate) fn run(file: &Path) -> Result<String, String> {
+pub(crate) fn run(file: &Path, medium: impl Medium) -> Result<String, String> {
     let in_file = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
     let text = fs::read_to_string(file).map_err(|error| in_file(&error))?;
     let plan: ExperimentPlan = serde_json::from_str(&text).map_err(|error| in_file(&error))?;
     let network = Network::new(plan.network.graph().map_err(|error| in_file(&error))?);
-    let there = controls().map_err(|error| error.to_string())?;
-    plan.check(&there, network.graph())
+    plan.check(network.graph())
         .map_err(|error| in_file(&error))?;
+    medium.check(&plan).map_err(|error| in_file(&error))?;
     thread::spawn(|| {
         let _ = io::stdin().read_to_end(&mut Vec::new());
         process::exit(ENDED);
     });
     raise_limit();
-    let outcome = measure(&plan, network).map_err(|error| error.to_string())?;
+    let outcome = measure(&plan, network, medium).map_err(|error| error.to_string())?;
     serde_json::to_string(&outcome).map_err(|error| error.to_string())
 }
 
@@ -78,21 +131,18 @@ fn raise_limit() {
     let _ = setrlimit(Resource::Nofile, limit);
 }
 
-fn measure(plan: &ExperimentPlan, network: Network) -> io::Result<Outcome> {
+fn measure(plan: &ExperimentPlan, network: Network, medium: impl Medium) -> io::Result<Outcome> {
     let hosts = Hosts::make(&plan.network)?;
     let dilation = plan.network.dilation;
-    let mut missing = Vec::new();
-    for (number, place) in hosts.namespaces.iter().enumerate() {
-        missing = apply(place, number, &plan.kernel, dilation)?;
-    }
     let clock = Clock::start();
     let time = Timeline {
         clock,
         base: clock.now() + SETTLE,
         dilation,
     };
-    let workload = Workload::prepare(plan, &hosts.namespaces, time)?;
-    let by_address = workload.by_address().clone();
+    let (endpoints, missing) = medium.prepare(plan, &hosts.namespaces, time)?;
+    let by_address = endpoints.by_address().clone();
+    let workload = Workload::new(plan, endpoints, time);
     let mut switch = Switch::new(clock, network, hosts.devices, plan.network.seed)?;
     sample_queues(plan, &time, switch.network());
     let (ended, ends) = io::pipe()?;
@@ -135,15 +185,10 @@ fn measure(plan: &ExperimentPlan, network: Network) -> io::Result<Outcome> {
 
 /// The shortest round trip of a connection where nothing waits, in real time: a full packet, and its ACK.
 fn base_rtt(plan: &ExperimentPlan, graph: &Graph) -> Span {
-    let number = |name: &String| {
-        let found = plan.network.hosts.iter().position(|host| host == name);
-        found.expect("a checked plan")
-    };
-    let of_flow = |flow: &FlowPlan| {
-        let (from, to) = (number(&flow.from), number(&flow.to));
-        graph.idle_time(from, to, plan.network.mtu.0) + graph.idle_time(to, from, ACK)
-    };
-    plan.flows.iter().map(of_flow).min().unwrap_or(Span::ZERO)
+    let of_flow =
+        |(from, to)| graph.idle_time(from, to, plan.network.mtu.0) + graph.idle_time(to, from, ACK);
+    let ends = plan.ends().into_iter();
+    ends.map(of_flow).min().unwrap_or(Span::ZERO)
 }
 
 fn sample_queues(plan: &ExperimentPlan, time: &Timeline, network: &mut Network) {

@@ -133,6 +133,17 @@ impl Graph {
         sum
     }
 
+    /// The number of switches between two hosts.
+    pub fn switches_between(&self, from: usize, to: usize) -> u32 {
+        let (mut node, mut count) = (from, 0);
+        while node != to {
+            let port = self.next[node][to].expect("there is a path between hosts");
+            node = self.ports[port].to;
+            count += u32::from(node != to);
+        }
+        count
+    }
+
     /// The node at the end of a port's link.
     pub fn end_of(&self, port: usize) -> usize {
         self.ports[port].to

@@ -1,12 +1,12 @@
 //! A network in real time, in user space: hosts are network namespaces, ports have the disciplines of `queueing`.
 //!
 //! Pure parts, to which time comes as an argument: `port`, `graph`, `network`, `plan`. Real ones: `namespace`, `tun`,
-//! `switch`, and `endpoint`: workloads over the kernel's TCP.
+//! `switch`, and `endpoint`: workloads, over the kernel's TCP or over other connections.
 
 pub mod address;
 pub mod clock;
 pub mod endpoint;
-mod experiment;
+pub mod experiment;
 pub mod graph;
 mod hosts;
 pub mod ip;
@@ -23,4 +23,4 @@ pub mod switch;
 pub mod tun;
 pub mod wait;
 
-pub use program::run;
+pub use program::{run, run_over};

@@ -15,7 +15,7 @@ use clap::Parser;
 use serde_json::json;
 
 use crate::clock::Clock;
-use crate::experiment;
+use crate::experiment::{self, Kernel, Medium};
 use crate::hosts::Hosts;
 use crate::network::Network;
 use crate::plan::NetworkPlan;
@@ -59,6 +59,11 @@ struct Options {
 
 /// Runs the program with what was typed, its own name first. Gives the exit status.
 pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
+    run_over(typed, Kernel)
+}
+
+/// The same with experiments over other connections.
+pub fn run_over(typed: impl IntoIterator<Item = OsString>, medium: impl Medium) -> u8 {
     let options = match Options::try_parse_from(typed) {
         Ok(options) => options,
         Err(error) => {
@@ -67,7 +72,7 @@ pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     let done = if options.experiment {
-        experiment::run(&options.plan).map(|outcome| println!("{outcome}"))
+        experiment::run(&options.plan, medium).map(|outcome| println!("{outcome}"))
     } else {
         serve(&options.plan)
     };

@@ -62,7 +62,7 @@ COMMANDS = {
     "import": "Make a scenario from files of other simulators.",
     "validate": "Simulate cases of HPCC's ns-3 simulator and compare the FCTs flow by flow.",
     "validate-worlds": (
-        "Run scenarios over the kernel's TCP and in the simulator, and compare what comes out."
+        "Run scenarios in real time and in the simulator, and compare what comes out."
     ),
     "kernel": "Give the kernel's TCP one of our congestion controls, your own included (eBPF).",
     "bench": "Measure the speed of the engine in packet-hops per second.",

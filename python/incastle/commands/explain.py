@@ -112,12 +112,12 @@ def _shows_facts(result: Result, flows: list[int], plot: Path | None, *, as_json
     if not result.world:
         return False
     if plot is not None:
-        raise IncastleError(f"--plot: {facts.NO_RECORD}")
+        raise IncastleError(f"--plot: {facts.no_record(result.world['name'])}")
     found = facts.of(result, flows)
     if as_json:
         terminal.print_json(found)
     else:
-        for line in facts.sentences(found) if found else ():
+        for line in facts.sentences(found, result.world["name"]) if found else ():
             terminal.output().print(escape(line), soft_wrap=True)
     return True
 

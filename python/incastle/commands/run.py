@@ -34,7 +34,15 @@ from incastle.storage.results import (
 )
 from incastle.terminal import aligned
 from incastle.units import between, si
-from incastle.worlds.command import Dilate, Repeat, World, WorldOption, check_world, run_real
+from incastle.worlds.command import (
+    Dilate,
+    Real,
+    Repeat,
+    World,
+    WorldOption,
+    check_world,
+    run_real,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,16 +109,16 @@ def run(
     Parquet file per table. An existing directory is replaced only with --force; if it holds the
     same result already, nothing is written. With --seeds, each seed gets a directory seed-N.
     With --json, the summary is printed as an object, with --seeds as a list of objects.
-    With --world linux the network runs in real time, between network namespaces, and its hosts are
-    the kernel's TCP. It needs root.
+    With --world linux or sockets the network runs in real time, between network namespaces. Its
+    hosts are the kernel's TCP, or our transport on UDP sockets. It needs root.
     """
     check_world(world, {"--dilate": dilate, "--repeat": repeat}, {"--seeds": seeds})
     first = load_scenario(scenario, settings, seed)
     runs = [first.with_seed(first.seed + index) for index in range(seeds)] if seeds else [first]
     keeper = _Keeper(out, several=seeds is not None, force=force)
     keeper.check(runs, may_be_same=world is World.SIMULATED)
-    if world is World.LINUX:
-        run_real(first, dilate or 1, repeat or 1, keeper, as_json=as_json)
+    if world is not World.SIMULATED:
+        run_real(first, Real(world, dilate or 1, repeat or 1), keeper, as_json=as_json)
         return
     what = f"{first.name}, {len(runs)} seeds" if seeds else first.name
     each = threads or 1 if len(runs) == 1 else 1

@@ -1,4 +1,4 @@
-"""`run_linux`: a scenario in real time, over the kernel's TCP."""
+"""`run_linux` and `run_sockets`: a scenario in real time, over the kernel's TCP or our sockets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from incastle import _engine, runner
 from incastle.results import Result
 from incastle.units import si
-from incastle.worlds import counterpart, plan, process, tables
+from incastle.worlds import counterpart, plan, process, sockets, tables
 from incastle.worlds import kernel as controls
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from incastle.scenario import Scenario
 
-LINUX = "linux"
 ALLOWED_LATENESS = 0.1
 """Of the base RTT: packets later than this change the control's loop."""
 ALLOWED_STALLS = 0.01
@@ -49,9 +48,33 @@ def run_linux(
         KeyboardInterrupt: Ctrl-C; nothing is left.
 
     """
-    kernel = counterpart.of(scenario)
+    return _run(scenario, counterpart.of(scenario), dilation, progress)
+
+
+def run_sockets(
+    scenario: Scenario,
+    *,
+    dilation: int = 1,
+    progress: Callable[[runner.Progress], object] | None = None,
+) -> Result:
+    """Run a scenario over our transport on real UDP sockets, else as `run_linux`.
+
+    UDT and DCUDP are themselves; flows of TCP run as UDT with the same congestion control.
+
+    Raises as `run_linux`.
+
+    """
+    return _run(scenario, sockets.of(scenario), dilation, progress)
+
+
+def _run(
+    scenario: Scenario,
+    other: counterpart.Counterpart,
+    dilation: int,
+    progress: Callable[[runner.Progress], object] | None,
+) -> Result:
     simulated = runner.run(scenario)
-    experiment = plan.experiment(scenario, simulated, kernel, dilation)
+    experiment = plan.experiment(scenario, simulated, other, dilation)
     duration_s = scenario.duration_s
     began = time.monotonic()
 
@@ -60,11 +83,10 @@ def run_linux(
             progress(runner.Progress(0, 1, real_s / dilation, duration_s))
 
     outcome = process.outcome(
-        experiment, _ours(scenario, kernel, dilation), duration_s * dilation, show
+        experiment, _ours(scenario, other, dilation), duration_s * dilation, show
     )
     found = tables.of(outcome, simulated, scenario.to_dict())
-    world = _world(outcome, dilation)
-    world["controls"] = kernel.controls
+    world = _world(outcome, dilation, other)
     if "bridge" in outcome:
         world["bridge"] = outcome["bridge"]
     totals = _totals(found, simulated)
@@ -78,27 +100,33 @@ def run_linux(
         totals=totals,
         scenario=scenario.resolved,
         tables={"summary": _row(totals, simulated), **found},
-        warnings=(*(one.in_one_line for one in scenario.warnings), *kernel.warnings, *notes(world)),
+        warnings=(*(one.in_one_line for one in scenario.warnings), *other.warnings, *notes(world)),
         offered_load=scenario.offered_load,
         world=world,
     )
 
 
-def _ours(scenario: Scenario, kernel: counterpart.Counterpart, dilation: int) -> process.Ours:
-    """Return our controls that the kernel gets for the run."""
-    if kernel.bridged is None:
-        return process.Ours(kernel.registered)
-    plan = {"scenario": controls.scenario_of(kernel.bridged), "file": scenario.file}
-    return process.Ours(kernel.registered, {**plan, "dilation": dilation})
+def _ours(scenario: Scenario, other: counterpart.Counterpart, dilation: int) -> process.Ours:
+    """Return our parts of the run: controls for the kernel, or transports on sockets."""
+    if other.transports:
+        parts = other.transports.items()
+        transports = tuple((name, one.resolved, scenario.file) for name, one in parts)
+        return process.Ours(world=other.world, transports=transports)
+    if other.bridged is None:
+        return process.Ours(other.registered)
+    plan = {"scenario": controls.scenario_of(other.bridged), "file": scenario.file}
+    return process.Ours(other.registered, {**plan, "dilation": dilation})
 
 
-def _world(outcome: dict[str, Any], dilation: int) -> dict[str, Any]:
+def _world(
+    outcome: dict[str, Any], dilation: int, other: counterpart.Counterpart
+) -> dict[str, Any]:
     """Return what the machine did, and whether the result can be compared."""
     network = outcome["network"]
     lateness, base_rtt_s = network["lateness"], outcome["base_rtt_s"]
     allowed_us = ALLOWED_LATENESS * base_rtt_s * dilation * 1e6
     found = {
-        "name": LINUX,
+        "name": other.world,
         "kernel": platform.release(),
         "dilation": dilation,
         "base_rtt_s": base_rtt_s,
@@ -108,7 +136,8 @@ def _world(outcome: dict[str, Any], dilation: int) -> dict[str, Any]:
         "real_time": outcome["real_time"],
         "refused": network["refused"],
         "missing_settings": outcome["missing_settings"],
-        "not_scaled": list(counterpart.NOT_SCALED) if dilation > 1 else [],
+        "not_scaled": list(other.not_scaled) if dilation > 1 else [],
+        "controls": other.controls,
     }
     # A switch that stands still needs more idle time, and so slower packets.
     excess = max(lateness["p99_us"] / allowed_us, found["stalled_share"] / ALLOWED_STALLS)
@@ -133,10 +162,10 @@ def notes(world: dict[str, Any]) -> list[str]:
     late = world["lateness"]
     found = [
         (
-            f"world linux, kernel {world['kernel']}, dilation {world['dilation']}: packets left "
-            f"{late['mean_us']:.1f} us late on average, 99 % within {late['p99_us']:.0f} us, "
-            f"at most {late['max_us']:.0f} us, in real time; the switch stood still for "
-            f"{100 * world['stalled_share']:.2g} % of it"
+            f"world {world['name']}, kernel {world['kernel']}, dilation {world['dilation']}: "
+            f"packets left {late['mean_us']:.1f} us late on average, 99 % within "
+            f"{late['p99_us']:.0f} us, at most {late['max_us']:.0f} us, in real time; "
+            f"the switch stood still for {100 * world['stalled_share']:.2g} % of it"
         )
     ]
     if not world["comparable"]:

@@ -1,7 +1,8 @@
-"""`incastle run --world linux`: options, progress and what is kept of runs in real time."""
+"""`incastle run --world linux|sockets`: options, progress and what is kept of runs in real time."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated
 
@@ -38,10 +39,15 @@ class World(StrEnum):
 
     SIMULATED = "simulated"
     LINUX = "linux"
+    SOCKETS = "sockets"
 
 
 WorldOption = Annotated[
-    World, typer.Option(help="Simulate, or run over the kernel's TCP (docs/worlds.md).")
+    World,
+    typer.Option(
+        help="Simulate, or run in real time: over the kernel's TCP, or over our transport on UDP "
+        "sockets (docs/worlds.md)."
+    ),
 ]
 Dilate = Annotated[
     int | None,
@@ -49,38 +55,47 @@ Dilate = Annotated[
         min=1,
         max=MAX_DILATION,
         metavar="N",
-        help="World linux: real time is N times slower.",
+        help="In real time: it is N times slower.",
         show_default="1",
     ),
 ]
 Repeat = Annotated[
     int | None,
-    typer.Option(min=1, metavar="N", help="World linux: run it N times.", show_default="1"),
+    typer.Option(min=1, metavar="N", help="In real time: run it N times.", show_default="1"),
 ]
 
 
+@dataclass(frozen=True)
+class Real:
+    """How a scenario runs in real time."""
+
+    world: World
+    dilation: int = 1
+    repeats: int = 1
+
+
 def check_world(
-    world: World, of_linux: Mapping[str, object], of_simulated: Mapping[str, object]
+    world: World, of_real: Mapping[str, object], of_simulated: Mapping[str, object]
 ) -> None:
     """Refuse options that the world does not have."""
-    others = of_linux if world is World.SIMULATED else of_simulated
+    others = of_real if world is World.SIMULATED else of_simulated
     for name, value in others.items():
         if value is not None:
             raise typer.BadParameter(f"{name} is not for --world {world}")
 
 
-def run_real(
-    scenario: Scenario, dilation: int, repeats: int, keeper: Keeper, *, as_json: bool
-) -> None:
+def run_real(scenario: Scenario, real: Real, keeper: Keeper, *, as_json: bool) -> None:
     """Run a scenario in real time, as often as requested; what is finished is kept."""
-    from incastle.worlds.api import run_linux  # noqa: PLC0415  slow to import
+    from incastle.worlds import api  # noqa: PLC0415  slow to import
 
+    run = api.run_linux if real.world is World.LINUX else api.run_sockets
+    repeats = real.repeats
     kept = 0
     try:
         for number in range(1, repeats + 1):
             what = f"{scenario.name}, run {number} of {repeats}" if repeats > 1 else scenario.name
             with terminal.json_alone(as_json), terminal.progress_bar(what) as progress:
-                result = run_linux(scenario, dilation=dilation, progress=progress)
+                result = run(scenario, dilation=real.dilation, progress=progress)
             keeper.keep(result, suffix=f"-{number}" if repeats > 1 else "")
             kept = number
     except KeyboardInterrupt:

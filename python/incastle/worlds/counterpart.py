@@ -1,6 +1,6 @@
 """What of a scenario the kernel's TCP and the soft switch have, and what they lack.
 
-Leaves out: the network, which the engine checks.
+`sockets` has the same for our transport. Leaves out: the network, which the engine checks.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 CONTROLS = {"new-reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp"}
 """The kernel's name of each control of scenarios."""
+LINUX, SOCKETS = "linux", "sockets"
+"""The worlds in real time."""
 WORKLOADS = (
     "bulk",
     "cbr",
@@ -44,21 +46,27 @@ class WorldError(IncastleError):
 
 @dataclass(frozen=True)
 class Counterpart:
-    """The kernel's side of a scenario.
+    """The endpoints of a scenario in another world.
 
     Attributes:
-        controls: the kernel's congestion control by group.
+        world: the name of the world.
+        controls: the kernel's congestion control by group, or the name of its transport on sockets.
         settings: names under /proc/sys/net/ipv4 and their values.
         registered: our controls that run in the kernel, which it gets for the run.
         bridged: the transport whose controller decides through the bridge, if there is one.
+        transports: on sockets: a scenario that has each of the transports, by its name.
+        not_scaled: times that dilation does not multiply.
         warnings: what differs from the scenario, each with its reason.
 
     """
 
+    world: str
     controls: dict[str, str]
-    settings: list[tuple[str, str]]
+    settings: list[tuple[str, str]] = field(default_factory=list)
     registered: tuple[str, ...] = ()
     bridged: dict[str, Any] | None = None
+    transports: dict[str, Scenario] = field(default_factory=dict)
+    not_scaled: tuple[str, ...] = ()
     warnings: list[str] = field(default_factory=list)
 
 
@@ -73,7 +81,7 @@ def of(scenario: Scenario) -> Counterpart:
     available = _available()
     controls, bridged = {}, {}
     for group, flows in fields["flows"].items():
-        _check_workload(group, flows)
+        check_workload(group, flows, LINUX)
         _check_transport(group, flows["transport"])
         controls[group] = _control(group, flows["transport"], available)
         if controls[group] in {kernel.BRIDGE, kernel.BRIDGE_ECN}:
@@ -84,11 +92,13 @@ def of(scenario: Scenario) -> Counterpart:
             "give them the same transport"
         )
     return Counterpart(
+        LINUX,
         controls,
         _settings(fields["transport"]),
         tuple(name for name, ours in kernel.NAMES.items() if ours in controls.values()),
         next(iter(bridged.values()), None),
-        _warnings(fields),
+        not_scaled=NOT_SCALED,
+        warnings=_warnings(fields),
     )
 
 
@@ -99,37 +109,53 @@ def _available() -> list[str]:
         raise WorldError("--world linux needs Linux: this system has no TCP of it") from None
 
 
-def _check_workload(group: str, flows: dict[str, Any]) -> None:
+def check_workload(group: str, flows: dict[str, Any], world: str) -> None:
+    """Refuse a workload that no world in real time has.
+
+    Raises:
+        WorldError: the message names the key.
+
+    """
     workload = flows["workload"]
     where = f"flows.{group}.workload"
     if workload not in WORKLOADS:
         raise WorldError(
-            f'{where} = "{workload}" has no counterpart in the world linux; '
+            f'{where} = "{workload}" has no counterpart in the world {world}; '
             f"there are: {', '.join(WORKLOADS)}"
         )
     if workload == "query" and "rate" in flows:
         raise WorldError(
             f"flows.{group}.rate: queries at random instants have no counterpart in the world "
-            "linux; without `rate` a client queries again after the last response"
+            f"{world}; without `rate` a client queries again after the last response"
         )
     if flows.get("periods") == "exponential":
         raise WorldError(
             f'flows.{group}.periods = "exponential": random periods have no counterpart in the '
-            'world linux; "constant" ones have'
+            f'world {world}; "constant" ones have'
         )
 
 
 def _check_transport(group: str, transport: dict[str, Any]) -> None:
+    check_framing(group, transport)
     where = f"flows.{group}.transport"
     if transport["kind"] != "tcp":
         raise WorldError(
             f'{where}.kind = "{transport["kind"]}" has no counterpart in the world linux: '
             'the kernel\'s sockets are "tcp"'
         )
+
+
+def check_framing(group: str, transport: dict[str, Any]) -> None:
+    """Refuse frames.
+
+    Raises:
+        WorldError: the message names the key.
+
+    """
     if transport["framing"] != "ip":
         raise WorldError(
-            f'{where}.framing = "{transport["framing"]}": the soft switch counts IP packets; '
-            "--set transport.framing=ip"
+            f'flows.{group}.transport.framing = "{transport["framing"]}": the soft switch counts '
+            "IP packets; --set transport.framing=ip"
         )
 
 
@@ -187,13 +213,21 @@ def _warnings(fields: dict[str, Any]) -> list[str]:
             )
         if one["congestion"] == "bbr":
             found.append(f"flows.{group}: the kernel's BBR is version 1, the simulator's is 3")
-        if flows.get("request_jitter", "0 s") != "0 s":
-            found.append(f"flows.{group}.request_jitter: requests leave at once in the world linux")
     if transport["timestamps"]:
         found.append(
             "transport.timestamps: the kernel's take 12 bytes of each segment's payload, "
             "the simulator's none"
         )
+    return found + common_warnings(fields, LINUX)
+
+
+def common_warnings(fields: dict[str, Any], world: str) -> list[str]:
+    """Return what differs in every world in real time."""
+    found = [
+        f"flows.{group}.request_jitter: requests leave at once in the world {world}"
+        for group, flows in fields["flows"].items()
+        if flows.get("request_jitter", "0 s") != "0 s"
+    ]
     if fields["host"]["jitter"] != "0 s":
-        found.append("host.jitter: the kernel has its own")
+        found.append("host.jitter: the machine has its own")
     return found

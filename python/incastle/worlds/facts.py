@@ -1,7 +1,6 @@
 """What `incastle explain` has of a flow in real time: the counters of its tables.
 
-Leaves out what the flow waited for, and the causes of its timeouts: the kernel gives no record of
-packets.
+Leaves out what the flow waited for, and the causes of its timeouts: there is no record of packets.
 """
 
 from __future__ import annotations
@@ -16,9 +15,10 @@ if TYPE_CHECKING:
     from incastle.results import Result
 
 NO_RECORD = (
-    "the kernel gives no record of packets: neither the flow's waits nor the causes of timeouts "
+    "{world} gives no record of packets: neither the flow's waits nor the causes of timeouts "
     "are known. The same scenario without --world has both"
 )
+WORLDS = {"linux": "the kernel", "sockets": "the world sockets"}
 COUNTERS = ("delivered_bytes", "packets", "retransmissions", "timeouts", "marks", "drops")
 
 
@@ -49,9 +49,14 @@ def _of_flow(result: Result, flow: int) -> dict[str, Any]:
     return found
 
 
-def sentences(facts: Sequence[dict[str, Any]]) -> list[str]:
+def sentences(facts: Sequence[dict[str, Any]], world: str) -> list[str]:
     """Describe the facts, a line per flow, and what is not known."""
-    return [*(_sentence(one) for one in facts), NO_RECORD]
+    return [*(_sentence(one) for one in facts), no_record(world)]
+
+
+def no_record(world: str) -> str:
+    """Return the reason why more is not known."""
+    return NO_RECORD.format(world=WORLDS[world])
 
 
 def _sentence(one: dict[str, Any]) -> str:
@@ -59,8 +64,12 @@ def _sentence(one: dict[str, Any]) -> str:
     counted = ", ".join(f"{one[name]:,} {name}" for name in COUNTERS[1:])
     window = ""
     if one.get("mean_rtt_s") is not None:
-        cwnd, rtt = si(one["mean_cwnd_bytes"], "B"), si(one["mean_rtt_s"], "s")
-        window = f"; on average a window of {cwnd} and a smoothed RTT of {rtt}"
+        rtt = si(one["mean_rtt_s"], "s")
+        window = f"; on average a smoothed RTT of {rtt}"
+        # Controls by rates have no window.
+        if one["mean_cwnd_bytes"] is not None:
+            cwnd = si(one["mean_cwnd_bytes"], "B")
+            window = f"; on average a window of {cwnd} and a smoothed RTT of {rtt}"
     return (
         f"flow {one['flow']} ({one['name']}), {one['from']} to {one['to']}: {end}, "
         f"{si(one['delivered_bytes'], 'B')} delivered, {counted}{window}"

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.scenario import checked_form
 from incastle.units import parse
-from incastle.worlds.counterpart import Counterpart, WorldError
+from incastle.worlds.counterpart import LINUX, Counterpart, WorldError
 
 if TYPE_CHECKING:
     from incastle.results import Result
     from incastle.scenario import Scenario
 
-HEADERS = 40
-"""Bytes of an IPv4 and a TCP header without options."""
+HEADERS = {"tcp": 40, "udt": 44, "dcudp": 44}
+"""Bytes of the headers of a packet without options, by the kind of its transport."""
 REQUESTS = ("barrier-incast", "query", "all-to-all")
 TOGETHER = "all-to-all"
 """The workload whose clients begin each round together: one of the program's requests has all."""
@@ -28,7 +28,7 @@ SAMPLES = 1000
 
 
 def experiment(
-    scenario: Scenario, simulated: Result, kernel: Counterpart, dilation: int
+    scenario: Scenario, simulated: Result, other: Counterpart, dilation: int
 ) -> dict[str, Any]:
     """Return the experiment as the program reads it.
 
@@ -38,22 +38,19 @@ def experiment(
     """
     text, reason = checked_form(scenario).soft_network(dilation)
     if text is None:
-        raise WorldError(f"this network has no counterpart in the world linux: {reason}")
+        raise WorldError(f"this network has no counterpart in the world {other.world}: {reason}")
     fields = scenario.to_dict()
-    transport, measure = fields["transport"], fields["measure"]
+    measure = fields["measure"]
     network = json.loads(text)
-    network["mtu"] = f"{_bytes(transport['mss']) + HEADERS} B"
+    # Each group has a transport, that of [transport] may be of no group.
+    used = [flows["transport"] for flows in fields["flows"].values()]
+    network["mtu"] = f"{max(payload(one) + HEADERS[one['kind']] for one in used)} B"
     duration = fields["run"]["duration"]
     until = measure["until"] if measure["until"] != "end" else duration
-    flows = _flows(fields, simulated, kernel)
+    flows = _flows(fields, simulated, other)
     return {
         "network": network,
-        "kernel": {
-            "settings": kernel.settings,
-            "min_rto": transport["min_rto"],
-            "initial_window": _packets(transport),
-            "gso_max_segs": fields["host"]["tso_burst"],
-        },
+        "kernel": _kernel(fields, other) if other.world == LINUX else None,
         "duration": duration,
         "warmup": measure["warmup"],
         "until": until,
@@ -66,7 +63,18 @@ def experiment(
     }
 
 
-def _flows(fields: dict[str, Any], simulated: Result, kernel: Counterpart) -> list[dict[str, Any]]:
+def _kernel(fields: dict[str, Any], other: Counterpart) -> dict[str, Any]:
+    """Return the kernel's settings; the transport is that of [transport]."""
+    transport = fields["transport"]
+    return {
+        "settings": other.settings,
+        "min_rto": transport["min_rto"],
+        "initial_window": _packets(transport),
+        "gso_max_segs": fields["host"]["tso_burst"],
+    }
+
+
+def _flows(fields: dict[str, Any], simulated: Result, other: Counterpart) -> list[dict[str, Any]]:
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
     finite = simulated.transfers.filter(pl.col("kind") == "flow")
@@ -85,7 +93,7 @@ def _flows(fields: dict[str, Any], simulated: Result, kernel: Counterpart) -> li
         one = {
             "from": row["from"],
             "to": row["to"],
-            "congestion": kernel.controls[row["group"]],
+            "congestion": other.controls[row["group"]],
             "start": f"{round(started * 1e9)} ns",
             "data": data,
         }
@@ -98,7 +106,7 @@ def _flows(fields: dict[str, Any], simulated: Result, kernel: Counterpart) -> li
 def _messages(group: dict[str, Any]) -> dict[str, Any]:
     """Return the messages of a constant rate."""
     text = group["message"]
-    message = _bytes(group["transport"]["mss"] if text == "packet" else text)
+    message = payload(group["transport"]) if text == "packet" else _bytes(text)
     rate, _ = parse(group["rate"]) or (math.nan, "")
     every_s = message * 8 / rate
     found: dict[str, Any] = {"message": f"{message} B", "every": f"{round(every_s * 1e12)} ps"}
@@ -176,6 +184,13 @@ def _every(choice: Any, duration: str) -> str | None:  # noqa: ANN401  any TOML 
 def _queue_ports(simulated: Result) -> list[str]:
     samples = simulated.tables.get("queue_samples")
     return [] if samples is None else samples["port"].unique(maintain_order=True).to_list()
+
+
+def payload(transport: dict[str, Any]) -> int:
+    """Return the application bytes of a full packet."""
+    if transport["kind"] == "tcp":
+        return _bytes(transport["mss"])
+    return _bytes(transport["packet_size"]) - HEADERS[transport["kind"]]
 
 
 def _packets(transport: dict[str, Any]) -> int:

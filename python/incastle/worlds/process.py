@@ -17,30 +17,35 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.errors import ControllerError
 from incastle.worlds import program
-from incastle.worlds.counterpart import WorldError
+from incastle.worlds.counterpart import LINUX, WorldError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 COMMAND = (sys.executable, "-m", "incastle.worlds.program")
 BRIDGE_FILE = "bridge.json"
+TRANSPORTS_FILE = "transports.json"
 LOOK_S = 0.1
 """Seconds between two looks at the program."""
 
 
 @dataclass(frozen=True)
 class Ours:
-    """Our controls that the kernel gets for a run.
+    """Our parts of a run: controls that the kernel gets, or transports on sockets.
 
     Attributes:
         registered: those that run in the kernel, by their names in scenarios.
         bridge: the scenario with the control of the bridge, the name of its file, and the dilation;
             None without a bridge.
+        world: the name of the world.
+        transports: on sockets: name, text and file of a scenario that has each transport.
 
     """
 
     registered: tuple[str, ...] = ()
     bridge: dict[str, Any] | None = None
+    world: str = LINUX
+    transports: tuple[tuple[str, str, str], ...] = ()
 
     def words(self, folder: Path) -> list[str]:
         """Return the options of the program; the bridge's are in a file of the folder."""
@@ -49,6 +54,10 @@ class Ours:
             file = folder / BRIDGE_FILE
             file.write_text(json.dumps(self.bridge), encoding="utf-8")
             words += [program.BRIDGE, str(file)]
+        if self.transports:
+            file = folder / TRANSPORTS_FILE
+            file.write_text(json.dumps(self.transports), encoding="utf-8")
+            words += [program.SOCKETS, str(file)]
         return words
 
 
@@ -81,7 +90,7 @@ def outcome(
             text = errors.read_text(encoding="utf-8", errors="replace")
             if process.returncode == program.FAILED:
                 raise ControllerError(text.rstrip())
-            raise WorldError(_why(text))
+            raise WorldError(_why(text, ours.world))
         found: dict[str, Any] = json.loads(result.read_text(encoding="utf-8"))
         measured = (folder / BRIDGE_FILE).with_suffix(program.MEASURED)
         if measured.exists():
@@ -101,10 +110,10 @@ def _wait(
             continue
 
 
-def _why(errors: str) -> str:
+def _why(errors: str, world: str) -> str:
     """Return the program's message, with the remedy where rights are missing."""
     lines = errors.strip().splitlines() or ["the soft switch ended without a message"]
     message = lines[-1].removeprefix("softswitch: ")
     if "ermitted" in message or "ermission" in message:
-        return f"{message}: --world linux needs root (sudo) and /dev/net/tun"
+        return f"{message}: --world {world} needs root (sudo) and /dev/net/tun"
     return message

@@ -2,6 +2,7 @@
 
 Before its arguments, `--register NAME` registers a control of ours in the kernel, and `--bridge
 FILE` the bridge to the controller of a scenario (docs/kernel.md). Both last as long as the process.
+`--sockets FILE` are the transports of scenarios, and experiments then run over our sockets.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from incastle.errors import ControllerError, IncastleError
 BAD_INPUT = 2
 FAILED = 4
 """The exit status after a controller failed; the standard error stream has the whole message."""
-REGISTER, BRIDGE = "--register", "--bridge"
+REGISTER, BRIDGE, SOCKETS = "--register", "--bridge", "--sockets"
 MEASURED = ".measured"
 """The suffix of the file with what a bridge measured."""
 
@@ -60,6 +61,14 @@ class _Bridge(threading.Thread):
         bridge.close()
 
 
+def _transports(file: Path) -> list[tuple[str, _engine.Scenario]]:
+    """Return name and scenario of each transport in a file."""
+    from incastle.scenario import Scenario, checked_form  # noqa: PLC0415  slow to import
+
+    found = json.loads(file.read_text(encoding="utf-8"))
+    return [(name, checked_form(Scenario(text, origin))) for name, text, origin in found]
+
+
 def _leave(status: int, message: str) -> NoReturn:
     """End the process at once: the soft switch is in another thread."""
     print(message, file=sys.stderr, flush=True)
@@ -70,9 +79,13 @@ def main(words: list[str]) -> int:
     """Run it, and return its exit status."""
     held: list[Any] = []
     bridges = []
+    transports: list[tuple[str, _engine.Scenario]] = []
     try:
-        while words[0] in {REGISTER, BRIDGE}:
+        while words[0] in {REGISTER, BRIDGE, SOCKETS}:
             option, value, *words = words
+            if option == SOCKETS:
+                transports = _transports(Path(value))
+                continue
             if option == REGISTER:
                 from incastle.worlds import kernel  # noqa: PLC0415  slow to import
 
@@ -83,6 +96,8 @@ def main(words: list[str]) -> int:
             bridges[-1].begun.wait()
             if bridges[-1].refused is not None:
                 raise bridges[-1].refused
+        if transports:
+            return _engine.sockets_program(["softswitch", *words], transports)
         return _engine.softswitch_program(["softswitch", *words])
     except IncastleError as why:
         print(f"softswitch: {why}", file=sys.stderr)

@@ -1,10 +1,8 @@
-//! One connection: its two sockets, the bytes that it has to send, and the transfers that these belong to.
+//! One connection of the kernel's TCP: its two sockets, and the bytes that it has to send.
 
-use std::collections::VecDeque;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpStream};
 
-use incastle_units::Time;
 use rustix::net::sockopt::{set_socket_linger, set_tcp_congestion, set_tcp_nodelay};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, bind, connect, socket_with};
 
@@ -19,19 +17,6 @@ static ZEROS: [u8; PIECE] = [0; PIECE];
 /// Pieces that one connection reads or writes before others have their turn.
 const TURNS: usize = 8;
 
-/// A transfer: a number of bytes that begins at an instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Transfer {
-    /// The round of its request; none where no request came before.
-    pub(super) round: Option<u64>,
-    /// The instant of the request, or the start.
-    pub(super) started: Time,
-    /// Its bytes.
-    pub(super) bytes: u64,
-    /// The connection's bytes up to its last.
-    pub(super) ends_at: u64,
-}
-
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Flow {
@@ -40,16 +25,10 @@ pub(super) struct Flow {
     receiver: Option<TcpStream>,
     /// Bytes that are to be sent in all, up to now.
     wanted: u64,
-    /// Bytes of all transfers that have begun: with requests, some wait for theirs.
-    expected: u64,
     /// Bytes that the kernel has taken.
-    pub(super) written: u64,
-    /// Bytes that the receiver has read.
-    pub(super) received: u64,
-    /// Transfers that have begun and are not complete.
-    open: VecDeque<Transfer>,
-    /// Bytes of requests that the sender has read.
-    requested: u64,
+    written: u64,
+    /// The connection was asked for.
+    open: bool,
 }
 
 impl Flow {
@@ -74,17 +53,15 @@ impl Flow {
             sender,
             receiver: None,
             wanted: 0,
-            expected: 0,
             written: 0,
-            received: 0,
-            open: VecDeque::new(),
-            requested: 0,
+            open: false,
         };
         Ok((flow, own.port()))
     }
 
     /// Opens the connection.
-    pub(super) fn connect(&self, to: Ipv4Addr) -> io::Result<()> {
+    pub(super) fn connect(&mut self, to: Ipv4Addr) -> io::Result<()> {
+        self.open = true;
         match connect(&self.sender, &SocketAddrV4::new(to, PORT)) {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(()),
             Err(error) => Err(error.into()),
@@ -98,30 +75,19 @@ impl Flow {
         Ok(())
     }
 
-    /// Both sockets.
-    pub(super) const fn sockets(&self) -> (&TcpStream, Option<&TcpStream>) {
-        (&self.sender, self.receiver.as_ref())
+    /// The sender's socket.
+    pub(super) const fn sender(&self) -> &TcpStream {
+        &self.sender
     }
 
-    /// A transfer begins; its bytes are not to be sent yet.
-    pub(super) fn begin(&mut self, started: Time, bytes: u64, round: Option<u64>) {
-        self.expected += bytes;
-        self.open.push_back(Transfer {
-            round,
-            started,
-            bytes,
-            ends_at: self.expected,
-        });
+    /// Whether the connection was asked for.
+    pub(super) const fn is_open(&self) -> bool {
+        self.open
     }
 
     /// The next bytes are to be sent.
     pub(super) const fn send(&mut self, bytes: u64) {
-        self.wanted += bytes;
-    }
-
-    /// Sends as much as it can from now on.
-    pub(super) const fn send_unlimited(&mut self) {
-        self.wanted = u64::MAX;
+        self.wanted = self.wanted.saturating_add(bytes);
     }
 
     /// Sends no new data: only what the kernel has taken.
@@ -157,9 +123,7 @@ impl Flow {
         let Some(receiver) = &mut self.receiver else {
             return Ok(0);
         };
-        let count = read_some(receiver, room)?;
-        self.received += count;
-        Ok(count)
+        read_some(receiver, room)
     }
 
     /// The client asks: the receiver writes a request.
@@ -170,22 +134,9 @@ impl Flow {
         receiver.write_all(&ZEROS[..bytes])
     }
 
-    /// Reads requests of this size at the sender; gives how many are complete.
-    pub(super) fn read_requests(&mut self, size: u64, room: &mut [u8]) -> io::Result<u64> {
-        let before = self.requested / size;
-        self.requested += read_some(&mut self.sender, room)?;
-        Ok(self.requested / size - before)
-    }
-
-    /// Transfers that have begun and are not complete.
-    pub(super) fn open(&self) -> impl Iterator<Item = &Transfer> {
-        self.open.iter()
-    }
-
-    /// The next transfer that the receiver has read completely.
-    pub(super) fn completed(&mut self) -> Option<Transfer> {
-        let first = self.open.front()?;
-        (first.ends_at <= self.received).then(|| self.open.pop_front())?
+    /// Reads what has arrived of requests at the sender; gives the number of bytes.
+    pub(super) fn read_requests(&mut self, room: &mut [u8]) -> io::Result<u64> {
+        read_some(&mut self.sender, room)
     }
 }
 

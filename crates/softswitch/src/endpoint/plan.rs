@@ -1,4 +1,4 @@
-//! Workloads over the kernel's TCP as JSON. Times are those of the scenario.
+//! Workloads as JSON. Times are those of the scenario.
 
 use incastle_units::{Bytes, Span};
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,9 @@ use crate::plan::{NetworkPlan, Text};
 pub struct ExperimentPlan {
     /// The network.
     pub network: NetworkPlan,
-    /// The kernel's settings in each namespace.
-    pub kernel: KernelPlan,
+    /// The kernel's settings in each namespace, where its TCP sends.
+    #[serde(default)]
+    pub kernel: Option<KernelPlan>,
     /// When everything ends.
     pub duration: Text<Span>,
     /// When the switch begins to measure.
@@ -60,7 +61,7 @@ pub struct FlowPlan {
     pub from: String,
     /// The host that receives them.
     pub to: String,
-    /// The kernel's congestion control.
+    /// The kernel's congestion control; over other connections the name of their parameters.
     pub congestion: String,
     /// When it is opened.
     pub start: Text<Span>,
@@ -154,9 +155,12 @@ pub enum ExperimentError {
     /// To itself.
     #[error("flow {0}: from a host to itself")]
     ToItself(usize),
-    /// A control that the kernel does not have.
+    /// A control that is not there.
     #[error("the kernel has no congestion control {0:?}; it has {1}")]
     NoControl(String, String),
+    /// No settings of the kernel.
+    #[error("an experiment over the kernel's TCP needs `kernel`")]
+    NoKernel,
     /// Numbers that do not fit.
     #[error("requests {0}: flows and responses must be as many, and exist")]
     Requests(usize),
@@ -178,8 +182,30 @@ pub enum ExperimentError {
 const SHORTEST: Span = Span::from_us(100);
 
 impl ExperimentPlan {
-    /// Whether its parts fit together; `controls` are the kernel's.
-    pub fn check(&self, controls: &[String], graph: &Graph) -> Result<(), ExperimentError> {
+    /// By flow: the numbers of its hosts. The plan must have passed its check.
+    pub fn ends(&self) -> Vec<(usize, usize)> {
+        let number = |name: &String| {
+            let found = self.network.hosts.iter().position(|host| host == name);
+            found.expect("a checked plan")
+        };
+        let ends = |flow: &FlowPlan| (number(&flow.from), number(&flow.to));
+        self.flows.iter().map(ends).collect()
+    }
+
+    /// Whether there is each control, and which there are.
+    pub fn check_controls(&self, controls: &[String]) -> Result<(), ExperimentError> {
+        let mut named = self.flows.iter().map(|flow| &flow.congestion);
+        match named.find(|name| !controls.contains(name)) {
+            None => Ok(()),
+            Some(name) => Err(ExperimentError::NoControl(
+                name.clone(),
+                controls.join(", "),
+            )),
+        }
+    }
+
+    /// Whether its parts fit together.
+    pub fn check(&self, graph: &Graph) -> Result<(), ExperimentError> {
         let ports: Vec<String> = (0..graph.port_count())
             .map(|port| graph.port_name(port))
             .collect();
@@ -197,10 +223,6 @@ impl ExperimentPlan {
             }
             if matches!(flow.data, Data::Messages(messages) if !messages.is_possible()) {
                 return Err(ExperimentError::Messages(number));
-            }
-            if !controls.contains(&flow.congestion) {
-                let there = controls.join(", ");
-                return Err(ExperimentError::NoControl(flow.congestion.clone(), there));
             }
         }
         for (number, requests) in self.requests.iter().enumerate() {

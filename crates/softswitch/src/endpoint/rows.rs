@@ -13,20 +13,22 @@ pub struct FlowRow {
     pub started_s: f64,
     /// When the last byte of its transfer had arrived.
     pub completed_s: Option<f64>,
-    /// Bytes that TCP sent, retransmissions included.
+    /// Bytes that the sender sent, retransmissions included.
     pub sent_bytes: u64,
     /// Bytes that the receiver has read.
     pub delivered_bytes: u64,
     /// Segments sent with data.
-    pub packets: u32,
+    pub packets: u64,
     /// Retransmissions among them.
-    pub retransmissions: u32,
+    pub retransmissions: u64,
     /// Retransmission timeouts.
-    pub timeouts: u16,
+    pub timeouts: u64,
     /// Segments delivered.
-    pub delivered: u32,
+    pub delivered: u64,
     /// Those among them that were reported with a mark.
-    pub delivered_ce: u32,
+    pub delivered_ce: u64,
+    /// Reductions by ECN, where the endpoint counts them.
+    pub ecn_reductions: Option<u64>,
     /// Marks that the network gave its packets, at each port counted.
     pub marks: u64,
     /// Packets of it that the network dropped.
@@ -70,10 +72,12 @@ pub struct WindowRow {
     pub time_s: f64,
     /// The connection.
     pub flow: usize,
-    /// The congestion window.
-    pub cwnd_bytes: u64,
+    /// The congestion window, of a control that has one.
+    pub cwnd_bytes: Option<u64>,
     /// The slow-start threshold; none while it is infinite.
     pub ssthresh_bytes: Option<u64>,
+    /// DCTCP's alpha, where it is known.
+    pub alpha: Option<f64>,
     /// The smoothed round-trip time; none before the first sample.
     pub rtt_s: Option<f64>,
 }
@@ -87,7 +91,7 @@ pub struct Rows {
     pub transfers: Vec<TransferRow>,
     /// Rounds.
     pub rounds: Vec<RoundRow>,
-    /// TCP_INFO.
+    /// The controls.
     pub windows: Vec<WindowRow>,
     /// Bytes by interval and connection.
     #[serde(serialize_with = "triples")]

@@ -1,5 +1,7 @@
 """The scenarios that are compared: long flows, incast, a Poisson load, over 100 Mbit/s.
 
+In the world sockets they run over UDT with the window controls of TCP.
+
 One switch port of 100 Mbit/s is the bottleneck; all other links have 1 Gbit/s, so that no queue
 forms in a sender's NIC. Leaves out other rates, several bottlenecks, background traffic.
 """
@@ -12,13 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 from incastle.errors import IncastleError
 from incastle.scenario import Scenario, source_of
+from incastle.worlds import counterpart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     Setting = tuple[str, str]
 
-LINUX, SOCKETS = "linux", "sockets"
+LINUX, SOCKETS = counterpart.LINUX, counterpart.SOCKETS
 BUFFER = "200 packets"
 BOTTLENECK, EDGE = "100 Mbit/s", "1 Gbit/s"
 CONTROLS = {"reno": "new-reno", "cubic": "cubic", "dctcp": "dctcp"}
@@ -74,14 +77,21 @@ def all_cases() -> list[Case]:
     ]
     incast = [_incast(control, servers) for control in CONTROLS for servers in SERVERS]
     poisson = [_poisson(control, rtt) for control in CONTROLS for rtt in LONG]
-    sockets = [_long("dctcp", queue, 2, rtt, SOCKETS) for rtt in LONG for queue in THRESHOLDS]
-    return long + incast + poisson + sockets
+    return long + incast + poisson + _of_sockets()
+
+
+def _of_sockets() -> list[Case]:
+    long = [_long("dctcp", queue, 2, rtt, SOCKETS) for rtt in LONG for queue in THRESHOLDS]
+    long += [_long("cubic", DROP_TAIL, 2, rtt, SOCKETS) for rtt in LONG]
+    incast = [_incast("dctcp", servers, SOCKETS) for servers in (4, 16)]
+    return [*long, *incast, *(_poisson("dctcp", rtt, SOCKETS) for rtt in LONG)]
 
 
 def quick_cases() -> list[Case]:
     """Return one short case of each kind: whether all works, not whether worlds agree."""
     short = {"run.duration": "3 s", "measure.warmup": "1 s"}
     chosen = [_long("cubic", DROP_TAIL, 2, 1), _long("reno", 20, 2, 1), _incast("reno", 4)]
+    chosen.append(_long("dctcp", 20, 2, 1, SOCKETS))
     found = [(one, short) for one in chosen]
     found.append((_poisson("cubic", 1), {"run.duration": "3 s", "flows.load.stop": "2 s"}))
     return [
@@ -130,16 +140,27 @@ def _queues(control: str) -> list[int | str]:
     return [*THRESHOLDS] if control == "dctcp" else [DROP_TAIL, *THRESHOLDS]
 
 
-def _fields(
-    name: str, control: str, queue: int | str, network: dict[str, Any], flows: dict[str, Any]
-) -> dict[str, Any]:
-    discipline: dict[str, Any] = {"kind": DROP_TAIL}
+def _transport(control: str, queue: int | str, world: str) -> dict[str, Any]:
+    """Return the kernel's TCP as it is simulated, or UDT with the same control."""
+    if world == SOCKETS:
+        return {"kind": "udt", "congestion": CONTROLS[control]}
     transport = {"congestion": CONTROLS[control], "min_rto": "200 ms"}
     if queue != DROP_TAIL:
-        discipline = {"kind": "threshold", "marking_threshold": f"{queue} packets"}
         transport["ecn"] = "dctcp" if control == "dctcp" else "classic"
+    return transport
+
+
+def _named_of(world: str, name: str) -> str:
+    return name if world == LINUX else f"{world}-{name}"
+
+
+def _fields(
+    transport: dict[str, Any], queue: int | str, network: dict[str, Any], flows: dict[str, Any]
+) -> dict[str, Any]:
+    discipline: dict[str, Any] = {"kind": DROP_TAIL}
+    if queue != DROP_TAIL:
+        discipline = {"kind": "threshold", "marking_threshold": f"{queue} packets"}
     return {
-        "name": name,
         "network": {"rate": EDGE, **network},
         "switch": {"buffer": BUFFER, "queue": discipline},
         "transport": transport,
@@ -153,8 +174,7 @@ def _named(queue: int | str) -> str:
 
 def _long(control: str, queue: int | str, flows: int, rtt_ms: int, world: str = LINUX) -> Case:
     """Return long flows into one receiver, over two links of a quarter of the RTT each."""
-    of = "" if world == LINUX else f"{world}-"
-    name = f"{of}long-{control}-{_named(queue)}-{flows}-flows-{rtt_ms}ms"
+    name = _named_of(world, f"long-{control}-{_named(queue)}-{flows}-flows-{rtt_ms}ms")
     network = {
         "topology": "star",
         "senders": flows,
@@ -162,16 +182,16 @@ def _long(control: str, queue: int | str, flows: int, rtt_ms: int, world: str = 
         "links": {"receiver": {"rate": BOTTLENECK}},
     }
     long = {"workload": "bulk", "from": "senders", "to": "receiver", "start_spread": "100 ms"}
-    fields = _fields(name, control, queue, network, {"long": long})
+    fields = _fields(_transport(control, queue, world), queue, network, {"long": long})
     duration, warmup = LONG[rtt_ms]
-    fields |= {"run": {"duration": duration}, "measure": {"warmup": warmup}}
+    fields |= {"name": name, "run": {"duration": duration}, "measure": {"warmup": warmup}}
     return Case(name, world, Scenario.from_dict(fields), "switch->receiver")
 
 
-def _incast(control: str, servers: int) -> Case:
+def _incast(control: str, servers: int, world: str = LINUX) -> Case:
     """Return a client that requests 64 KiB from each server, again after the last response."""
     queue = 20 if control == "dctcp" else DROP_TAIL
-    name = f"incast-{control}-{servers}-servers"
+    name = _named_of(world, f"incast-{control}-{servers}-servers")
     network = {
         "topology": "star",
         "senders": servers,
@@ -179,15 +199,15 @@ def _incast(control: str, servers: int) -> Case:
         "links": {"receiver": {"rate": BOTTLENECK}},
     }
     storage = {"workload": "barrier-incast", "from": "senders", "to": "receiver", "sru": "64 KiB"}
-    fields = _fields(name, control, queue, network, {"storage": storage})
-    fields |= {"run": {"duration": "11 s"}, "measure": {"warmup": "1 s"}}
-    return Case(name, LINUX, Scenario.from_dict(fields), "switch->receiver")
+    fields = _fields(_transport(control, queue, world), queue, network, {"storage": storage})
+    fields |= {"name": name, "run": {"duration": "11 s"}, "measure": {"warmup": "1 s"}}
+    return Case(name, world, Scenario.from_dict(fields), "switch->receiver")
 
 
-def _poisson(control: str, rtt_ms: int) -> Case:
+def _poisson(control: str, rtt_ms: int, world: str = LINUX) -> Case:
     """Return finite flows at random instants, half the rate of the bottleneck on average."""
     queue = 20 if control == "dctcp" else DROP_TAIL
-    name = f"poisson-{control}-{rtt_ms}ms"
+    name = _named_of(world, f"poisson-{control}-{rtt_ms}ms")
     network = {
         "topology": "dumbbell",
         "senders": 4,
@@ -204,6 +224,6 @@ def _poisson(control: str, rtt_ms: int) -> Case:
         "load_of": "trunk",
         "stop": "10 s",
     }
-    fields = _fields(name, control, queue, network, {"load": load})
-    fields["run"] = {"duration": "12 s"}
-    return Case(name, LINUX, Scenario.from_dict(fields), "left->right", is_paired=True)
+    fields = _fields(_transport(control, queue, world), queue, network, {"load": load})
+    fields |= {"name": name, "run": {"duration": "12 s"}}
+    return Case(name, world, Scenario.from_dict(fields), "left->right", is_paired=True)

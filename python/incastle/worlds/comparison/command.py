@@ -1,4 +1,4 @@
-"""`incastle validate-worlds`: the kernel's TCP in real time against the simulator."""
+"""`incastle validate-worlds`: the worlds in real time against the simulator."""
 
 from __future__ import annotations
 
@@ -73,7 +73,9 @@ def validate_worlds(
     set_simulated: SimulatedSettings = None,
     as_json: AsJson = False,
 ) -> None:
-    """Run scenarios over the kernel's TCP and in the simulator, and compare what comes out.
+    """Run scenarios in real time and in the simulator, and compare what comes out.
+
+    Real time is the kernel's TCP, and our transport on UDP sockets, through the soft switch.
 
     Goals: goodput within 3 %, mean queue within 15 %, median FCT within 10 %, 99th percentile
     within 25 %. Runs that were too late are no comparisons. Needs root; cases that this machine

@@ -2,6 +2,7 @@
 //! whoever closes. No test asserts a time; each is given up after a minute.
 
 mod connections;
+mod dilation;
 mod endings;
 mod keys;
 mod stamps;

@@ -1,0 +1,108 @@
+"""Scenarios of the tests of worlds in real time, and what runs must not leave behind."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import signal
+
+TWO_FLOWS = Path(__file__).parents[2] / "examples" / "two-flows.toml"
+STAR = {
+    "name": "workloads",
+    "run": {"duration": "1 s"},
+    "network": {
+        "topology": "star",
+        "senders": 3,
+        "receivers": 0,
+        "rate": "100 Mbit/s",
+        "delay": "200 us",
+    },
+    "transport": {"congestion": "cubic"},
+}
+BETWEEN_TWO = {"from": "sender:0", "to": "sender:1", "rate": "8 Mbit/s", "message": "1 KB"}
+
+
+def end_at_random(folder: Path, how: signal.Signals, times: int, world: str = "linux") -> None:
+    """End runs at random moments of their start and of their network; look for what is left."""
+    command = [sys.executable, "-m", "incastle", "run", str(TWO_FLOWS), "--world", world]
+    command += ["--dilate", "100", "--out", str(folder / "result")]
+    command += ["--set", "transport.congestion=cubic"]
+    draws = random.Random(1)  # noqa: S311  instants, not secrets
+    devices = devices_here()
+    for number in range(times):
+        with subprocess.Popen(
+            command, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL
+        ) as process:
+            if number % 2:
+                assert has_network(process.pid)
+            time.sleep(draws.uniform(0, 2))
+            namespaces = namespaces_of(process.pid)
+            process.send_signal(how)
+            process.wait(timeout=60)
+        assert not (folder / "result").exists()
+        assert gone(process.pid), f"after {how.name}: {members(process.pid)}"
+        assert not pinned() & namespaces
+        assert devices_here() == devices
+
+
+def has_network(session: int) -> bool:
+    """Return whether a session has network namespaces within a minute."""
+    for _ in range(600):
+        if namespaces_of(session):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def gone(session: int) -> bool:
+    """Return whether all processes of a session end within seconds."""
+    for _ in range(100):
+        if not members(session):
+            return True
+        time.sleep(0.1)
+    return False
+
+
+def members(session: int) -> list[str]:
+    """Return the command lines of a session's processes; those that have ended do not count."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            # The fields behind the name: state, parent, group, session (proc_pid_stat(5)).
+            state, _, _, of = (place / "stat").read_text().rpartition(")")[2].split()[:4]
+            if int(of) == session and state != "Z":
+                found.append((place / "cmdline").read_text().replace("\0", " "))
+        except OSError:
+            continue
+    return found
+
+
+def namespaces_of(session: int) -> set[str]:
+    """Return the network namespaces that processes of a session hold open."""
+    found = set()
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            of = (place / "stat").read_text().rpartition(")")[2].split()[3]
+            if int(of) == session:
+                links = [str(one.readlink()) for one in (place / "fd").iterdir()]
+                found |= {link for link in links if link.startswith("net:")}
+        except OSError:
+            continue
+    return found
+
+
+def pinned() -> set[str]:
+    """Return the network namespaces that a mount keeps."""
+    mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8")
+    return {line.split()[3] for line in mounts.splitlines() if line.split()[3].startswith("net:")}
+
+
+def devices_here() -> set[str]:
+    """Return the TUN devices outside the namespaces of runs."""
+    return {one.parent.name for one in Path("/sys/class/net").glob("*/tun_flags")}
