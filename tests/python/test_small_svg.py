@@ -73,6 +73,17 @@ def test_symbols_of_a_curve_are_markers_of_one_path() -> None:
 PLACES = ((1, 5), (2, 5), (3, 5.5), (0, 8.5))
 
 
+def test_letters_have_their_font_once() -> None:
+    words = "<text style=\"font-size: {}px; font-family: 'DejaVu Sans'; fill: red\">{}</text>"
+    both = "".join(words.format(size, size) * 2 for size in (8, 9))
+    assert svg.squeezed(f"<svg><style></style>{both}</svg>") == (
+        "<svg><style>text{font-family:'DejaVu Sans', Verdana, sans-serif;}"
+        ".a0{font-size:8px;fill:red}.a1{font-size:9px;fill:red}</style>"
+        '<text class="a0">8</text><text class="a0">8</text>'
+        '<text class="a1">9</text><text class="a1">9</text></svg>'
+    )
+
+
 def test_a_small_picture_is_whole() -> None:
     """Elements are closed, and each name that is referred to is there once."""
     with mpl.rc_context({"svg.fonttype": "none"}), canvas() as figure:

@@ -19,6 +19,8 @@ FONT = "'DejaVu Sans'"
 FONTS = f"{FONT}, Verdana, sans-serif"
 """Of letters: that of the other formats, and one as wide that other systems have."""
 
+_FAMILY = f"font-family:{FONTS};"
+
 _NO_EFFECT = (
     r"<\?xml[^>]*\?>|<!DOCTYPE[^>]*>|<metadata>.*?</metadata>"
     r"|<!--.*?-->|<g\b[^>]*/>"
@@ -113,7 +115,8 @@ def _with_classes(text: str) -> str:
     for style, name in names.items():
         text = text.replace(f' style="{style}"', f' class="{name}"')
     rules = "".join(f".{name}{{{_tight(style)}}}" for style, name in names.items())
-    return text.replace("</style>", f"{rules}</style>", 1)
+    family = f"text{{{_FAMILY}}}" if _FAMILY in rules else ""
+    return text.replace("</style>", f"{family}{rules.replace(_FAMILY, '')}</style>", 1)
 
 
 def _tight(style: str) -> str:
