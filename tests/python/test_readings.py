@@ -152,6 +152,33 @@ def test_a_budget_ends_the_search_and_is_named(made: Paper) -> None:
     assert "ended early, as the budget was spent" in readings_study.study(result).words[0]
 
 
+def test_a_budget_pays_for_the_cheapest_and_leaves_out_what_is_too_dear(
+    made: Paper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dear = {"jitter": 1e6, "delay": 3.0, "window": 1.0, "g": 2.0, "buffer": 1e6}
+    order: list[Any] = []
+
+    def work(_: Trials, settings: Any = (), __: Any = None) -> float:
+        return sum(dear[one.parameter] for one in settings)
+
+    judge = Trials.judge
+
+    def judged(self: Trials, settings: Any = (), seeds: Any = None) -> Any:
+        order.append(settings)
+        return judge(self, settings, seeds)
+
+    monkeypatch.setattr(Trials, "work", work)
+    monkeypatch.setattr(Trials, "judge", judged)
+    result = found(made, truth, Budget(1e5, work=1.0, spent=1.0))
+    assert result.stopped is Stop.BUDGET
+    names = [one.parameter for settings in order if len(settings) == 1 for one in settings]
+    assert names == ["window", "window", "g", "g", "delay", "delay"]
+    words = readings_study.study(result).words[0]
+    assert "; 6 of the values alone: the search ended early, as the budget was spent." in words
+    # What fits is still combined.
+    assert max(map(len, order)) > 1
+
+
 def test_an_interrupted_search_keeps_what_it_has(
     made: Paper, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,8 @@ a 95 % interval by Student's t, which takes groups as independent and their gain
 A group in which no reading that was tried changes a score says nothing, and is left out of it.
 
 The search is the same for each choice, and sees only what it may choose by: every single other
-value first, each parameter's first one before any second; then those that alone did no worse than
+value first, the cheapest first, so that a budget pays for many; what it does not pay for is left
+out, and what is cheaper still tried. Then those that alone did no worse than
 the default are added one after the other, the best first, and kept where the score rises. So it may
 miss a pair of values that help only together.
 
@@ -166,7 +167,7 @@ class _Search:
         known = groups(self.trials.reads)
         choices = [tuple(self.trials.claims), *map(self.outside, known)]
         total = len(singles) + len(choices)
-        for count, single in enumerate(singles):
+        for count, single in enumerate(sorted(singles, key=self.work)):
             self.told(count, total)
             self.is_tried(single)
         chosen = []
@@ -202,9 +203,20 @@ class _Search:
         names = [one.name for one in self.parameters]
         return tuple(of[name] for name in names if name in of)
 
+    def work(self, reading: Reading) -> float:
+        """Return the expected packet-hops of a trial; none where it cannot run."""
+        try:
+            return self.trials.work(reading)
+        except CannotRun:
+            return 0.0
+        except KeyboardInterrupt:
+            self.stopped = Stop.INTERRUPTED
+            return 0.0
+
     def is_tried(self, reading: Reading) -> bool:
         """Try a reading unless it is known; return whether its verdicts are there."""
-        if reading in self.tried or reading in self.refused or self.stopped:
+        known = reading in self.tried or reading in self.refused
+        if known or self.stopped is Stop.INTERRUPTED:
             return reading in self.tried
         try:
             if not self.trials.budget.allows(self.trials.work(reading)):

@@ -54,11 +54,13 @@ def study(found: Findings) -> Study:
 
 def _tried(found: Findings) -> str:
     values = sum(len(one.others) for one in found.parameters)
-    early = f"; the search ended early, as {found.stopped}" if found.stopped else ""
+    alone = sum(len(one) == 1 for one in found.tried)
+    early = f"; {alone} of the values alone: the search ended early, as {found.stopped}"
     refused = f"; {len(found.refused)} cannot run" if found.refused else ""
+    how = f"{refused}{early if found.stopped else ''}"
     return (
         f"{len(found.tried)} readings were tried, of {len(found.parameters)} open points with "
-        f"{values} other values{refused}{early}. Each experiment has {_seeds(found)}."
+        f"{values} other values{how}. Each experiment has {_seeds(found)}."
     )
 
 
