@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import incastle as ic
+from incastle.errors import ControllerError
 from incastle.worlds import api, counterpart, sockets
 from incastle.worlds.counterpart import WorldError
 from real_worlds import BETWEEN_TWO, STAR, TWO_FLOWS, end_at_random
@@ -109,6 +110,37 @@ def test_requests_and_finite_flows_have_their_times() -> None:
     [fct] = result.transfers.filter(result.transfers["kind"] == "flow")["fct_s"]
     # 100 KB at 100 Mbit/s are 8 ms.
     assert fct > 0.008
+
+
+CONTROLLER = """
+from incastle import Controller
+
+
+class Fixed(Controller):
+    def on_ack(self, ack):
+        self.cwnd_bytes = 20 * self.mss_bytes
+
+
+class Broken(Controller):
+    def on_ack(self, ack):
+        raise ValueError("no such luck")
+"""
+
+
+@pytest.mark.alone
+def test_a_class_of_python_is_a_control_on_sockets(tmp_path: Path) -> None:
+    (tmp_path / "own.py").write_text(CONTROLLER, encoding="utf-8")
+    file = tmp_path / "scenario.toml"
+    file.write_text(TWO_FLOWS.read_text(encoding="utf-8"), encoding="utf-8")
+    own = {**SHORT, "transport.congestion": "own.py:Fixed"}
+    result = real(ic.load(file, own))
+    assert result.flows["delivered_bytes"].min() > 0
+    # 1500 bytes without 44 of headers; ten packets before the first ACK.
+    assert set(result.windows["cwnd_bytes"]) <= {10 * 1456, 20 * 1456}
+    assert 20 * 1456 in set(result.windows["cwnd_bytes"])
+    with pytest.raises(ControllerError, match="no such luck") as raised:
+        real(ic.load(file, own | {"transport.congestion": "own.py:Broken"}))
+    assert "raised in on_ack at" in str(raised.value)
 
 
 @pytest.mark.parametrize(

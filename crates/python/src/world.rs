@@ -3,6 +3,7 @@
 //! Leaves out: endpoints and workloads, which Python derives.
 
 use std::ffi::OsString;
+use std::sync::Arc;
 
 use incastle_queueing::{BufferConfig, PortBuffer};
 use incastle_realtime::Transports;
@@ -14,6 +15,8 @@ use incastle_units::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
+use crate::controllers::{ControllerFault, Faults, controllers};
+
 /// Runs the program `softswitch` with its arguments, its own name first. Returns the exit status.
 #[pyfunction]
 pub(crate) fn softswitch_program(py: Python<'_>, typed: Vec<OsString>) -> u8 {
@@ -21,18 +24,24 @@ pub(crate) fn softswitch_program(py: Python<'_>, typed: Vec<OsString>) -> u8 {
 }
 
 /// The same with experiments over our sockets; each transport has its name, and a scenario whose first flows have it.
+/// Gives the fault of a controller too, if there was one.
 #[pyfunction]
 pub(crate) fn sockets_program(
     py: Python<'_>,
     typed: Vec<OsString>,
     transports: Vec<(String, PyRef<'_, crate::scenario::Scenario>)>,
-) -> PyResult<u8> {
+) -> PyResult<(u8, Option<ControllerFault>)> {
+    let faults = Arc::new(Faults::default());
     let mut all = Transports::default();
     for (name, scenario) in transports {
-        all.add(name, &scenario.inner)
+        let bound = controllers(py, &scenario.makers, &faults);
+        all.add(name, &scenario.inner.with_controllers(&bound))
             .map_err(PyValueError::new_err)?;
     }
-    Ok(py.detach(|| incastle_realtime::run(typed, all)))
+    let watched = Arc::clone(&faults);
+    all.end_when(move || watched.any());
+    let status = py.detach(|| incastle_realtime::run(typed, all));
+    Ok((status, faults.take()))
 }
 
 /// The plan of a scenario's network, or the reason why the soft switch cannot be it: "links that ...".

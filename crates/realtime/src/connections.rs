@@ -25,7 +25,7 @@ use tokio::sync::Notify;
 
 use crate::alarm::Alarm;
 use crate::pipe::Pipe;
-use crate::transports::{Path, Transports};
+use crate::transports::{Failed, Path, Transports};
 
 /// The first port on which hosts listen; that of the transport with number 1 is the next.
 const PORT: u16 = 5_000;
@@ -60,6 +60,7 @@ pub struct Sockets {
     flows: Vec<Arc<Flow>>,
     by_address: HashMap<(u32, u16), usize>,
     news: Arc<News>,
+    failed: Option<Failed>,
 }
 
 impl News {
@@ -129,6 +130,7 @@ impl Sockets {
             flows,
             by_address,
             news,
+            failed: transports.failed(),
         })
     }
 }
@@ -307,6 +309,9 @@ impl Endpoints for Sockets {
                 () = news.any.notified() => Ok(()),
             }
         })?;
+        if self.failed.as_ref().is_some_and(|failed| failed()) {
+            return Err(io::Error::other("a controller failed"));
+        }
         let mut told = news.lock();
         out.append(&mut told.0);
         told.1.take().map_or(Ok(()), Err)

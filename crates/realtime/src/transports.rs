@@ -19,8 +19,14 @@ const UNSENT: usize = 1 << 17;
 const PATIENCE: Duration = Duration::from_secs(540);
 
 /// The transports of a run by the names that its flows have for them.
-#[derive(Debug, Clone, Default)]
-pub struct Transports(Vec<(String, Transport)>);
+#[derive(Clone, Default)]
+pub struct Transports {
+    named: Vec<(String, Transport)>,
+    failed: Option<Failed>,
+}
+
+/// Whether a controller has failed.
+pub(crate) type Failed = Arc<dyn Fn() -> bool + Send + Sync>;
 
 /// The path of a connection, as its transport needs to know it.
 #[derive(Debug, Clone, Copy)]
@@ -44,23 +50,32 @@ impl Transports {
                 return Err("our sockets have UDT and DCUDP".to_owned());
             }
         }
-        self.0.push((name, group.transport.clone()));
+        self.named.push((name, group.transport.clone()));
         Ok(())
     }
 
+    /// The run ends once this is true: a controller of the program's own has failed.
+    pub fn end_when(&mut self, failed: impl Fn() -> bool + Send + Sync + 'static) {
+        self.failed = Some(Arc::new(failed));
+    }
+
+    pub(crate) fn failed(&self) -> Option<Failed> {
+        self.failed.clone()
+    }
+
     pub(crate) fn names(&self) -> Vec<String> {
-        self.0.iter().map(|(name, _)| name.clone()).collect()
+        self.named.iter().map(|(name, _)| name.clone()).collect()
     }
 
     /// The number of a transport that the plan's check has found.
     pub(crate) fn number(&self, name: &str) -> usize {
-        let found = self.0.iter().position(|(own, _)| own == name);
+        let found = self.named.iter().position(|(own, _)| own == name);
         found.expect("a checked plan")
     }
 
     /// The parameters of a connection: of its end at the sender of data, or of the other one.
     pub(crate) fn config(&self, number: usize, path: Path, end: usize) -> ConnectionConfig {
-        let transport = self.0[number].1.clone();
+        let transport = self.named[number].1.clone();
         let [sender, receiver] = path.interfaces;
         let fastest = sender.max(receiver);
         let config = match &transport.kind {
@@ -70,10 +85,11 @@ impl Transports {
         };
         let control = match &transport.kind {
             Kind::Dcudp(_) => Control::Dcudp,
-            _ => transport
-                .window_control()
-                .and_then(|window| NamedController::parse(window.word()))
-                .map_or(Control::Udt, Control::Named),
+            _ => transport.window_control().map_or(Control::Udt, |window| {
+                // One of the program's own is a window control like those.
+                let named = NamedController::parse(window.word());
+                Control::Named(named.unwrap_or(NamedController::NewReno))
+            }),
         };
         let interface = path.interfaces[end];
         let controller = move || match &transport.kind {

@@ -13,10 +13,13 @@ import signal
 import sys
 import threading
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from incastle import _engine
 from incastle.errors import ControllerError, IncastleError
+
+if TYPE_CHECKING:
+    from incastle.scenario import Scenario
 
 BAD_INPUT = 2
 FAILED = 4
@@ -61,12 +64,29 @@ class _Bridge(threading.Thread):
         bridge.close()
 
 
-def _transports(file: Path) -> list[tuple[str, _engine.Scenario]]:
+def _transports(file: Path) -> dict[str, Scenario]:
     """Return name and scenario of each transport in a file."""
-    from incastle.scenario import Scenario, checked_form  # noqa: PLC0415  slow to import
+    from incastle.scenario import Scenario  # noqa: PLC0415  slow to import
 
     found = json.loads(file.read_text(encoding="utf-8"))
-    return [(name, checked_form(Scenario(text, origin))) for name, text, origin in found]
+    return {name: Scenario(text, origin) for name, text, origin in found}
+
+
+def _over_sockets(words: list[str], transports: dict[str, Scenario]) -> int:
+    """Run experiments over our sockets; the message about a controller that failed is printed."""
+    from incastle.controllers import faults  # noqa: PLC0415  slow to import
+    from incastle.scenario import controllers_of, runnable_form  # noqa: PLC0415  likewise
+
+    parts = [(name, runnable_form(scenario)) for name, scenario in transports.items()]
+    status, fault = _engine.sockets_program(words, parts)
+    if fault is None:
+        return status
+    kinds = {
+        name: one for each in transports.values() for name, one in controllers_of(each).items()
+    }
+    text = faults.words_of(fault, kinds[fault.controller].kind, "of the scenario's time")
+    print(text, file=sys.stderr, flush=True)
+    return FAILED
 
 
 def _leave(status: int, message: str) -> NoReturn:
@@ -79,7 +99,7 @@ def main(words: list[str]) -> int:
     """Run it, and return its exit status."""
     held: list[Any] = []
     bridges = []
-    transports: list[tuple[str, _engine.Scenario]] = []
+    transports: dict[str, Scenario] = {}
     try:
         while words[0] in {REGISTER, BRIDGE, SOCKETS}:
             option, value, *words = words
@@ -97,7 +117,7 @@ def main(words: list[str]) -> int:
             if bridges[-1].refused is not None:
                 raise bridges[-1].refused
         if transports:
-            return _engine.sockets_program(["softswitch", *words], transports)
+            return _over_sockets(["softswitch", *words], transports)
         return _engine.softswitch_program(["softswitch", *words])
     except IncastleError as why:
         print(f"softswitch: {why}", file=sys.stderr)

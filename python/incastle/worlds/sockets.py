@@ -26,6 +26,7 @@ PARAMETERS = (
     *("cubic_c", "cubic_beta", "fast_convergence", "rtt_target", "rtt_transition"),
     *("base_target", "hop_scale", "fs_range", "fs_min_cwnd", "fs_max_cwnd", "ai", "beta"),
     *("max_mdf", "retx_reset_threshold", "initial_window", "handshake"),
+    *("controller", "parameters", "controller_source"),
 )
 """Keys that a window control has over TCP and UDT alike, where it has them."""
 
@@ -76,11 +77,6 @@ def _transport(group: str, transport: dict[str, Any]) -> dict[str, Any]:
         raise WorldError(
             f'{where}.kind = "{kind}" has no counterpart in the world sockets: our sockets are '
             '"udt" and "dcudp", and flows of "tcp" run over UDT'
-        )
-    if transport.get("congestion") == "custom":
-        raise WorldError(
-            f'{where}.congestion = "custom": controllers of your own have no counterpart in the '
-            "world sockets; the world linux has them (docs/kernel.md)"
         )
     return as_udt(transport) if kind == "tcp" else transport
 
