@@ -41,7 +41,7 @@ BELOW: dict[str, set[str]] = {
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
     "softswitch": {"units", "queueing"},
-    "realtime": {"units", "scenario", "socket", "softswitch"},
+    "realtime": {"units", "congestion", "transport", "scenario", "socket", "softswitch"},
     "testbed": {
         *("units", "congestion", "queueing", "transport", "capture", "socket", "secure"),
         "softswitch",

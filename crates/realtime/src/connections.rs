@@ -1,7 +1,7 @@
 //! The connections of an experiment on real UDP sockets.
 //!
-//! Each flow has a socket of its own at its sender, so that its packets are known by their source, as with TCP. A
-//! receiving host has one socket for each transport. One thread serves all of them.
+//! Each flow has a separate socket at its sender, so that its packets are known by their source, as with TCP. A receiving
+//! host has a socket for each transport. One thread serves all of them.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -135,7 +135,7 @@ impl Sockets {
     }
 }
 
-/// What sockets are made from.
+/// Makes the sockets of a plan in their namespaces.
 struct Maker<'a> {
     plan: &'a ExperimentPlan,
     places: &'a [Namespace],

@@ -116,3 +116,78 @@ impl Transports {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use incastle_congestion::Controller;
+    use incastle_scenario::{Files, parse_with};
+    use incastle_transport::udt::Protocol;
+    use incastle_units::{Bytes, Ecn};
+
+    use super::*;
+
+    const GIGABIT: Rate = Rate::from_bits_per_second(1_000_000_000);
+    const PATH: Path = Path {
+        interfaces: [GIGABIT; 2],
+        hops: 1,
+        dilation: 10,
+    };
+
+    struct NoFiles;
+
+    impl Files for NoFiles {
+        fn read(&self, path: &str) -> Result<String, String> {
+            Err(format!("{path}: there are no files"))
+        }
+    }
+
+    fn scenario(transport: &str) -> Scenario {
+        let text = format!(
+            "name = \"one\"\n[run]\nduration = \"1 ms\"\n[network]\ntopology = \"star\"\nsenders = 1\nrate = \"1 Gbit/s\"\n\
+             delay = \"1 us\"\n[transport]\n{transport}\n[flows.all]\nworkload = \"bulk\"\nfrom = \"senders\"\nto = \"receiver\"\n"
+        );
+        let found = parse_with(&text, "one.toml", &[], &NoFiles);
+        found.expect("a scenario").0
+    }
+
+    fn config(transport: &str) -> ConnectionConfig {
+        let mut all = Transports::default();
+        all.add("one".to_owned(), &scenario(transport)).unwrap();
+        assert_eq!(all.number("one"), 0);
+        let config = all.config(0, PATH, 0);
+        assert_eq!(config.check(), Ok(()));
+        config
+    }
+
+    #[test]
+    fn connections_have_the_parameters_and_the_control_of_the_scenario() {
+        let dctcp = config(
+            "kind = \"udt\"\ncongestion = \"dctcp\"\ninitial_window = \"4 packets\"\npackets_per_ack = 3\npacket_size = \"1000 B\"",
+        );
+        let own = dctcp.own.expect("a control");
+        let accurate = own.config.accurate.expect("accurate ACKs");
+        assert_eq!((accurate.ecn, accurate.rate.packets), (Ecn::Ect0, 3));
+        assert_eq!(dctcp.packet_size, 1_000);
+        // 44 bytes of headers.
+        let window = (own.controller)().state().cwnd;
+        assert_eq!(window, Some(Bytes::new(4 * 956)));
+        assert_eq!(dctcp.control.name(), "dctcp");
+        // 500 us of the machine.
+        assert_eq!(dctcp.burst_allowance, Duration::from_micros(50));
+
+        let dcudp = config("kind = \"dcudp\"").own.expect("a control");
+        let Protocol::Dcudp(parameters) = dcudp.config.protocol else {
+            panic!("another protocol");
+        };
+        assert_eq!(parameters.capacity, GIGABIT);
+        assert_eq!(config("kind = \"udt\"").control, Control::Udt);
+    }
+
+    #[test]
+    fn other_transports_are_refused() {
+        let mut all = Transports::default();
+        let refused = all.add("one".to_owned(), &scenario("kind = \"tcp\""));
+        assert_eq!(refused, Err("our sockets have UDT and DCUDP".to_owned()));
+        assert!(all.names().is_empty());
+    }
+}

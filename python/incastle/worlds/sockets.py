@@ -1,4 +1,4 @@
-"""What of a scenario our transport has on real UDP sockets.
+"""The counterpart of a scenario on real UDP sockets.
 
 UDT and DCUDP are themselves. TCP's window controls run over UDT with accurate ACKs, the same
 objects with the same parameters: our TCP exists in simulations alone.
