@@ -4,7 +4,7 @@ use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
     AckSample, Bbr, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dcqcn, Dctcp,
-    Dcudp, DtCwa, Hpcc, LostPacket, NewReno, Prague, RateDctcp, RateSample, Reaction, Swift,
+    Dcudp, DcudpR, DtCwa, Hpcc, LostPacket, NewReno, Prague, RateDctcp, RateSample, Reaction, Swift,
     Timely, Udt, Window,
 };
 
@@ -31,6 +31,8 @@ pub enum Algorithm {
     Udt(Udt),
     /// DCUDP: UDP's pace until marks come back, then a rate that they divide.
     Dcudp(Box<Dcudp>),
+    /// DCUDP, revised: a window that marks shrink packet by packet.
+    DcudpR(Box<DcudpR>),
     /// DCQCN: a rate that congestion notifications cut.
     Dcqcn(Box<Dcqcn>),
     /// TIMELY: a rate that follows the gradient of the round-trip time.
@@ -85,6 +87,12 @@ impl From<Dcudp> for Algorithm {
     }
 }
 
+impl From<DcudpR> for Algorithm {
+    fn from(dcudp: DcudpR) -> Self {
+        Self::DcudpR(Box::new(dcudp))
+    }
+}
+
 impl From<Dcqcn> for Algorithm {
     fn from(dcqcn: Dcqcn) -> Self {
         Self::Dcqcn(Box::new(dcqcn))
@@ -122,6 +130,7 @@ macro_rules! dispatch {
             Self::Bbr($controller) => $call,
             Self::Udt($controller) => $call,
             Self::Dcudp($controller) => $call,
+            Self::DcudpR($controller) => $call,
             Self::Dcqcn($controller) => $call,
             Self::Timely($controller) => $call,
             Self::Hpcc($controller) => $call,
@@ -147,7 +156,9 @@ impl Algorithm {
             | Self::Hpcc(_)
             | Self::RateDctcp(_) => false,
             Self::Dcqcn(dcqcn) => dcqcn.counts_bytes(),
-            Self::Cubic(_) | Self::Bbr(_) | Self::Dcudp(_) | Self::Custom(_) => true,
+            Self::Cubic(_) | Self::Bbr(_) | Self::Dcudp(_) | Self::DcudpR(_) | Self::Custom(_) => {
+                true
+            },
         }
     }
 
@@ -166,6 +177,12 @@ impl Algorithm {
     #[inline]
     pub const fn samples_rate(&self) -> bool {
         matches!(self, Self::Bbr(_))
+    }
+
+    /// Whether it counts losses: the transport reports each, not one per window of data.
+    #[inline]
+    pub const fn counts_losses(&self) -> bool {
+        matches!(self, Self::DcudpR(_))
     }
 
     /// Whether it keeps its rate low on purpose, so that samples of it say nothing of the path.
@@ -204,6 +221,10 @@ impl Controller for Algorithm {
         dispatch!(self, c => c.on_congestion(cx, event))
     }
 
+    fn on_ecn_lost(&mut self) {
+        dispatch!(self, c => c.on_ecn_lost());
+    }
+
     fn restore(&mut self, before: &ControlState) {
         dispatch!(self, c => c.restore(before));
     }
@@ -227,6 +248,7 @@ impl Controller for Algorithm {
             | Self::Bbr(_)
             | Self::Udt(_)
             | Self::Dcudp(_)
+            | Self::DcudpR(_)
             | Self::Timely(_)
             | Self::Hpcc(_)
             | Self::RateDctcp(_) => None,

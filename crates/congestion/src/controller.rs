@@ -198,6 +198,9 @@ pub trait Controller: Send {
     /// The network reports congestion.
     fn on_congestion(&mut self, cx: &mut Context<'_>, event: CongestionEvent) -> Reaction;
 
+    /// The path carries no ECN: marks will never come. Reported once.
+    fn on_ecn_lost(&mut self) {}
+
     /// The last reaction to a loss or timeout was needless: the window and the threshold return to at least
     /// those `before` it (RFC 5682, 2883). The transport keeps them.
     fn restore(&mut self, _before: &ControlState) {}

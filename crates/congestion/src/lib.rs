@@ -15,6 +15,7 @@ mod d2tcp;
 mod dcqcn;
 mod dctcp;
 mod dcudp;
+mod dcudp_r;
 mod dt_cwa;
 pub mod foreign;
 mod frame_limiter;
@@ -51,6 +52,7 @@ pub use dcudp::{
     Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor, DcudpGrowth, DcudpLaw, DcudpRates,
     DcudpRtt, LossInUdpMode,
 };
+pub use dcudp_r::{DcudpR, DcudpRConfig};
 pub use dt_cwa::{CwaExtremes, CwaReaction, DtCwa, DtCwaConfig};
 pub use frame_limiter::{FrameLimiter, ReactionPointSettings};
 pub use hpcc::{Hpcc, HpccConfig, IntWords};

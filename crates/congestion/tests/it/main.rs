@@ -8,6 +8,7 @@ mod cubic;
 mod d2tcp;
 mod dctcp;
 mod dcudp;
+mod dcudp_r;
 mod dt_cwa;
 mod fuzz;
 mod hystart;

@@ -4,6 +4,7 @@
 pub(crate) mod paced;
 pub(crate) mod pipe;
 pub(crate) mod rates;
+pub(crate) mod shared;
 pub(crate) mod trajectory;
 
 use std::convert::Infallible;
