@@ -6,11 +6,11 @@ use incastle_congestion::{
     AckSample, AdaptiveIncrease, Algorithm, Bbr, BbrConfig, CongestionEvent, Context, ControlState,
     Controller, Cubic, CubicConfig, CwaExtremes, CwaReaction, D2tcp, D2tcpConfig, Dcqcn,
     DcqcnConfig, Dctcp, DctcpConfig, Dcudp, DcudpBacklog, DcudpConfig, DcudpEntry, DcudpFloor,
-    DcudpGrowth, DcudpLaw, DcudpRtt, DtCwa, DtCwaConfig, Echo, Feedback, HopTelemetry, Hpcc,
-    HpccConfig, LimitedBy, LossInUdpMode, LostPacket, NewReno, NewRenoConfig, Phase, Prague,
-    PragueConfig, RateDctcp, RateDctcpConfig, RateLimiter, RateLimits, RateSample, RateWindow,
-    ReactionPoint, ReactionPointConfig, SlowStart, Swift, SwiftConfig, Timely, TimelyConfig, Udt,
-    UdtConfig, Window,
+    DcudpGrowth, DcudpLaw, DcudpR, DcudpRConfig, DcudpRtt, DtCwa, DtCwaConfig, Echo, Feedback,
+    HopTelemetry, Hpcc, HpccConfig, LimitedBy, LossInUdpMode, LostPacket, NewReno, NewRenoConfig,
+    Phase, Prague, PragueConfig, RateDctcp, RateDctcpConfig, RateLimiter, RateLimits, RateSample,
+    RateWindow, ReactionPoint, ReactionPointConfig, SlowStart, Swift, SwiftConfig, Timely,
+    TimelyConfig, Udt, UdtConfig, Window,
 };
 use incastle_units::{Bytes, Rate, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -23,11 +23,12 @@ use input::Input;
 
 const MSS: Bytes = Bytes::new(1460);
 const LINE: Rate = Rate::from_bits_per_second(10_000_000_000);
-/// First bytes from this on are the controls of RDMA, then Swift, BBR and Prague.
+/// First bytes from this on are the controls of RDMA, then Swift, BBR, Prague and the revised DCUDP.
 const RDMA: u8 = 216;
 const SWIFT: u8 = 224;
 const PRAGUE: u8 = 240;
 const BBR: u8 = 232;
+const DCUDP_R: u8 = 248;
 /// Maximum of timers at one instant: more would be an infinite loop.
 const MAX_TIMERS: u32 = 1_000;
 
@@ -75,7 +76,7 @@ fn algorithm(which: u8, variant: u8) -> Algorithm {
         g: pick(&[1.0 / 16.0, 1.0], variant, 2),
         initial_alpha: pick(&[1.0, 0.0], variant, 3),
     };
-    if (RDMA..PRAGUE).contains(&which) {
+    if (RDMA..PRAGUE).contains(&which) || which >= DCUDP_R {
         return modern(which, variant);
     }
     if which >= PRAGUE {
@@ -190,8 +191,18 @@ fn modern(which: u8, variant: u8) -> Algorithm {
     match which {
         ..SWIFT => rdma(which, variant),
         SWIFT..BBR => swift(variant),
+        DCUDP_R.. => dcudp_r(variant),
         _ => bbr(variant),
     }
+}
+
+fn dcudp_r(variant: u8) -> Algorithm {
+    Algorithm::from(DcudpR::new(DcudpRConfig {
+        interval: pick(&[Span::from_ms(1), Span::from_ps(1)], variant, 0),
+        initial_window: pick(&[32, 1, u32::MAX], variant, 1),
+        loss_tolerance: pick(&[0.05, 0.0], variant, 3),
+        ..DcudpRConfig::new(MSS)
+    }))
 }
 
 fn bbr(variant: u8) -> Algorithm {

@@ -59,7 +59,7 @@ __all__ = [
 ]
 
 Control: TypeAlias = Literal[
-    "dcudp", "udt", "new-reno", "cubic", "dctcp", "d2tcp", "dt-cwa", "prague", "swift", "bbr"
+    "dcudp", "udt", "new-reno", "cubic", "dctcp", "d2tcp", "dt-cwa", "prague", "swift", "bbr", "dcudp-r"
 ]
 Resolved: TypeAlias = tuple[str, int, int]
 

@@ -4,8 +4,8 @@ use incastle_units::{Bytes, Rate, Time};
 
 use crate::{
     AckSample, Bbr, CongestionEvent, Context, ControlState, Controller, Cubic, D2tcp, Dcqcn, Dctcp,
-    Dcudp, DcudpR, DtCwa, Hpcc, LostPacket, NewReno, Prague, RateDctcp, RateSample, Reaction, Swift,
-    Timely, Udt, Window,
+    Dcudp, DcudpR, DtCwa, Hpcc, LostPacket, NewReno, Prague, RateDctcp, RateSample, Reaction,
+    Swift, Timely, Udt, Window,
 };
 
 /// Any controller. Calls are dispatched by a match, without a virtual call for ours. The larger ones lie
@@ -158,7 +158,7 @@ impl Algorithm {
             Self::Dcqcn(dcqcn) => dcqcn.counts_bytes(),
             Self::Cubic(_) | Self::Bbr(_) | Self::Dcudp(_) | Self::DcudpR(_) | Self::Custom(_) => {
                 true
-            },
+            }
         }
     }
 

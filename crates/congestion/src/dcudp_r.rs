@@ -62,10 +62,7 @@ impl DcudpRConfig {
 
     fn check(&self) {
         assert!(self.packet > Bytes::ZERO, "a packet has at least one byte");
-        assert!(
-            self.interval > Span::ZERO && self.rounds > 0,
-            "T is a time"
-        );
+        assert!(self.interval > Span::ZERO && self.rounds > 0, "T is a time");
         assert!(self.kappa > 0.0 && self.kappa.is_finite(), "windows grow");
         assert!(self.delta > 0.0 && self.delta <= 1.0, "0 < delta <= 1");
         assert!(self.initial_window > 0, "the first window has a packet");
@@ -361,8 +358,8 @@ impl DcudpR {
         let distance = 1.0 + self.config.delta * w.sqrt() / self.config.kappa;
         let crowd = self.cwnd.max(1.0);
         let time = seconds(now.saturating_since(self.calm.since));
-        let calm = time >= self.interval(rtt.smoothed)
-            || self.calm.packets > PATIENCE * crowd * distance;
+        let calm =
+            time >= self.interval(rtt.smoothed) || self.calm.packets > PATIENCE * crowd * distance;
         if !calm || self.mode != Mode::Congestion {
             self.gain = 1.0;
             return;
@@ -459,7 +456,9 @@ impl Controller for DcudpR {
     fn state(&self) -> ControlState {
         let mode = match self.mode {
             Mode::Udp => TransmissionMode::Udp,
-            Mode::Congestion | Mode::Entering { .. } | Mode::Settling { .. } => TransmissionMode::Congestion,
+            Mode::Congestion | Mode::Entering { .. } | Mode::Settling { .. } => {
+                TransmissionMode::Congestion
+            }
         };
         let bytes = self.cwnd * self.config.packet.count() as f64;
         ControlState {

@@ -7,8 +7,9 @@
 use incastle_units::{Bytes, Ecn};
 
 use crate::{
-    Algorithm, Bbr, BbrConfig, Cubic, CubicConfig, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DtCwa,
-    DtCwaConfig, NewReno, NewRenoConfig, Prague, PragueConfig, Swift, SwiftConfig,
+    Algorithm, Bbr, BbrConfig, Cubic, CubicConfig, D2tcp, D2tcpConfig, Dctcp, DctcpConfig, DcudpR,
+    DcudpRConfig, DtCwa, DtCwaConfig, NewReno, NewRenoConfig, Prague, PragueConfig, Swift,
+    SwiftConfig,
 };
 
 /// A controller by its name.
@@ -30,11 +31,13 @@ pub enum NamedController {
     Swift,
     /// BBR version 3.
     Bbr,
+    /// The revised DCUDP.
+    DcudpR,
 }
 
 impl NamedController {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::NewReno,
         Self::Cubic,
         Self::Dctcp,
@@ -43,6 +46,7 @@ impl NamedController {
         Self::Prague,
         Self::Swift,
         Self::Bbr,
+        Self::DcudpR,
     ];
 
     /// Its name in scenarios and on command lines.
@@ -56,6 +60,7 @@ impl NamedController {
             Self::Prague => "prague",
             Self::Swift => "swift",
             Self::Bbr => "bbr",
+            Self::DcudpR => "dcudp-r",
         }
     }
 
@@ -70,6 +75,9 @@ impl NamedController {
             Self::Prague => "Prague: DCTCP for L4S, sends ECT(1)",
             Self::Swift => "Swift: holds the delay at a target of 20 us",
             Self::Bbr => "BBR version 3: paces by a model of the path",
+            Self::DcudpR => {
+                "DCUDP revised: each mark takes a little; rates do not follow the round trips"
+            }
         }
     }
 
@@ -89,6 +97,7 @@ impl NamedController {
             Self::Prague => Algorithm::from(Prague::new(PragueConfig::new(mss))),
             Self::Swift => Algorithm::from(Swift::new(SwiftConfig::new(mss))),
             Self::Bbr => Algorithm::from(Bbr::new(BbrConfig::new(mss))),
+            Self::DcudpR => Algorithm::from(DcudpR::new(DcudpRConfig::new(mss))),
         }
     }
 
@@ -96,7 +105,7 @@ impl NamedController {
     /// 4.1). The others would take a mark of a threshold for a loss.
     pub const fn ecn(self) -> Ecn {
         match self {
-            Self::Dctcp | Self::D2tcp | Self::DtCwa => Ecn::Ect0,
+            Self::Dctcp | Self::D2tcp | Self::DtCwa | Self::DcudpR => Ecn::Ect0,
             Self::Prague => Ecn::Ect1,
             Self::NewReno | Self::Cubic | Self::Swift | Self::Bbr => Ecn::NotEct,
         }
@@ -113,8 +122,14 @@ mod tests {
         for named in NamedController::ALL {
             assert_eq!(NamedController::parse(named.name()), Some(named));
             let window = named.algorithm(Bytes::new(1456)).window();
-            // RFC 6928: ten segments, for all of them.
-            assert_eq!(window, Window::Limited(Bytes::new(14_560)), "{named:?}");
+            // RFC 6928: ten segments, for all but the one that starts at its interface's rate.
+            let segments = if named == NamedController::DcudpR {
+                33
+            } else {
+                10
+            };
+            let first = Bytes::new(1456 * segments);
+            assert_eq!(window, Window::Limited(first), "{named:?}");
         }
         assert_eq!(NamedController::parse("dcqcn"), None);
     }

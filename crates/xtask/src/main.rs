@@ -64,6 +64,7 @@ fn fixtures() -> Result<()> {
 
 fn snapshots() -> Result<()> {
     let folder = root().join("crates/congestion/tests/snapshots");
+    fs::write(folder.join("dcudp_r.csv"), support::shared::csv())?;
     fs::write(folder.join("rates.csv"), support::rates::csv())?;
     fs::write(folder.join("trajectory.csv"), support::trajectory::csv())
 }

@@ -260,7 +260,7 @@ fn options_that_cannot_be_are_refused_with_a_remedy() {
     refused(&[
         (
             "ping 127.0.0.1:9 --cc tcp",
-            "[possible values: dcudp, udt, new-reno, cubic, dctcp, d2tcp, dt-cwa, prague, swift, bbr]",
+            "[possible values: dcudp, udt, new-reno, cubic, dctcp, d2tcp, dt-cwa, prague, swift, bbr, dcudp-r]",
         ),
         ("ping 127.0.0.1:9 --mtu 10", "\"10\" has no unit"),
         ("ping 127.0.0.1:9 --mtu 10_B", "error: "),

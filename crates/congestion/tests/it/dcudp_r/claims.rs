@@ -1,4 +1,5 @@
 //! The claims of docs/models/dcudp-r.md on one link, in its order. They were committed before the first run.
+#![allow(clippy::print_stdout, reason = "the figures are for the documentation")]
 
 use incastle_congestion::{Algorithm, DcudpR, DcudpRConfig};
 use incastle_units::{Bytes, Rate, Span, Time};
@@ -76,7 +77,11 @@ fn claim_3_a_burst_drains_at_once() {
     let first = record.bins.iter().position(peak).expect("a peak");
     let drained = record.bins[first..].iter();
     let drained = first + drained.take_while(|bin| bin.queue_min >= 85).count();
-    println!("peak {}, drained after {:?}", all.longest_queue, BIN * drained as u64);
+    println!(
+        "peak {}, drained after {:?}",
+        all.longest_queue,
+        BIN * drained as u64
+    );
     assert!(BIN * (drained as u64 + 1) <= Span::from_us(1500));
     let longest = record.bins[drained + 1..].iter().map(|bin| bin.queue_max);
     assert!(longest.max() < Some(130));
@@ -177,6 +182,11 @@ fn claim_11_a_buffer_without_marks() {
         ..ten_gigabit()
     };
     let totals = second_half(link, &together(2), MS * 200);
-    println!("use {:.4}, lost {:.4}, index {:.4}", totals.utilisation, totals.lost, totals.index());
+    println!(
+        "use {:.4}, lost {:.4}, index {:.4}",
+        totals.utilisation,
+        totals.lost,
+        totals.index()
+    );
     assert!(totals.utilisation >= 0.8 && totals.lost < 0.1);
 }

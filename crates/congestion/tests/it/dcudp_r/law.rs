@@ -30,7 +30,8 @@ impl Connection {
     fn send(&mut self, packets: u64) {
         self.sender.snd_nxt += packets;
         self.count();
-        self.control.on_sent(&mut self.sender.cx(), Bytes::new(packets * PACKET));
+        self.control
+            .on_sent(&mut self.sender.cx(), Bytes::new(packets * PACKET));
     }
 
     fn count(&mut self) {
@@ -93,7 +94,10 @@ fn congested() -> Connection {
 #[test]
 fn it_starts_at_the_interfaces_rate_with_32_packets() {
     let mut connection = Connection::new();
-    assert_eq!(connection.control.window(), Window::Limited(Bytes::new(33 * PACKET)));
+    assert_eq!(
+        connection.control.window(),
+        Window::Limited(Bytes::new(33 * PACKET))
+    );
     assert_eq!(connection.control.pacing(), None);
     connection.send(1);
     // 10 Gbit/s of packets of 1500 B, their payload: 9.70667 Gbit/s.
@@ -199,7 +203,10 @@ fn a_calm_of_an_interval_doubles_the_gain_until_the_interface_is_full() {
     let first = 0.2 / (10.0 * (connection.w() - growth.iter().sum::<f64>())).sqrt();
     assert!((growth[0] - first).abs() < 0.001, "{growth:?}");
     near(growth[39], 0.25);
-    let doubled = growth.windows(2).filter(|pair| pair[1] > 1.8 * pair[0]).count();
+    let doubled = growth
+        .windows(2)
+        .filter(|pair| pair[1] > 1.8 * pair[0])
+        .count();
     assert!((3..=5).contains(&doubled), "{growth:?}");
     // A mark ends it: the plain law again.
     connection.send(2);
@@ -286,13 +293,21 @@ fn the_pacer_exceeds_the_window_by_a_quarter_and_for_small_windows_less() {
     connection.sender.now += Span::from_us(1);
     connection.ack(1, Echo::Clear, RTT * 2);
     // 1.25 x 16.0266 x 1456 x 8 bit / 200 us.
-    let paced = connection.control.pacing().expect("a rate").bits_per_second() as f64;
+    let paced = connection
+        .control
+        .pacing()
+        .expect("a rate")
+        .bits_per_second() as f64;
     assert!((paced / 1.166_74e9 - 1.0).abs() < 1e-4, "{paced}");
     for _ in 0..3 {
         let _ = connection.sender.time_out(&mut connection.control, 0);
     }
     // W = 2.0033: 1 + 0.25 x 2.0033 / 16 = 1.0313.
-    let paced = connection.control.pacing().expect("a rate").bits_per_second() as f64;
+    let paced = connection
+        .control
+        .pacing()
+        .expect("a rate")
+        .bits_per_second() as f64;
     assert!((paced / 1.203_3e8 - 1.0).abs() < 1e-3, "{paced}");
     assert_eq!(connection.sender.now, Time::ZERO + Span::from_us(1));
 }

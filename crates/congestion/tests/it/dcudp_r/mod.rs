@@ -3,3 +3,4 @@
 mod claims;
 mod law;
 mod sequences;
+mod trajectory;

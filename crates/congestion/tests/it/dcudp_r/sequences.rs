@@ -29,7 +29,12 @@ enum Operation {
 }
 
 fn operation() -> impl Strategy<Value = Operation> {
-    let ack = (0_u64..=100, any::<bool>(), any::<bool>(), prop::option::of(0_u64..100_000));
+    let ack = (
+        0_u64..=100,
+        any::<bool>(),
+        any::<bool>(),
+        prop::option::of(0_u64..100_000),
+    );
     prop_oneof![
         6 => (1_u64..60).prop_map(Operation::Send),
         10 => ack.prop_map(|(percent, marked, limited, us)| Operation::Ack {
@@ -99,7 +104,11 @@ impl Run {
         let acked = (self.sender.snd_nxt - self.sender.snd_una) * percent / 100;
         self.sender.snd_una += acked;
         self.count();
-        let echo = if marked { Echo::Congestion } else { Echo::Clear };
+        let echo = if marked {
+            Echo::Congestion
+        } else {
+            Echo::Clear
+        };
         let mut ack = sample(acked * PACKET, echo);
         ack.rtt = us.map(Span::from_us);
         if !limited {
@@ -108,7 +117,11 @@ impl Run {
         self.control.on_ack(&mut self.sender.cx(), &ack);
         let after = packets(&self.control);
         // A packet adds at most a packet; marks, and a window that is no limit, add nothing.
-        let most = if marked || !limited { 0.0 } else { acked as f64 };
+        let most = if marked || !limited {
+            0.0
+        } else {
+            acked as f64
+        };
         assert!(after <= before + most + 0.001, "{before} to {after}");
     }
 

@@ -9,7 +9,9 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use incastle_congestion::{Algorithm, CongestionEvent, Controller, Echo, Window};
+use incastle_congestion::{
+    Algorithm, CongestionEvent, Controller, DcudpR, DcudpRConfig, Echo, Window,
+};
 use incastle_units::{Bytes, Rate, Span, Time};
 
 use crate::support::{Sender, sample};
@@ -109,6 +111,33 @@ impl Record {
             lost: lost / (lost + all as f64),
         }
     }
+}
+
+/// The shares of two flows of the revised DCUDP at 10 Gbit/s, per millisecond: the second joins after 20 ms and stops
+/// after 60 ms. The snapshot of the tests.
+pub(crate) fn csv() -> String {
+    let ms = Span::from_ms(1);
+    let link = Link {
+        rate: Rate::from_bits_per_second(10_000_000_000),
+        marking_threshold: 65,
+        capacity: 1000,
+        loss: 0,
+    };
+    let first = Plan::lasting(Span::from_us(100));
+    let second = Plan {
+        start: Time::ZERO + ms * 20,
+        stop: Time::ZERO + ms * 60,
+        ..first
+    };
+    let control = || Algorithm::from(DcudpR::new(DcudpRConfig::new(Bytes::new(PAYLOAD))));
+    let record = Shared::new(link, &[first, second], control).run(ms * 80, ms);
+    let mut text = String::from("time_ms,first_packets,second_packets,marked,longest_queue\n");
+    for (time, bin) in record.bins.iter().enumerate() {
+        let (served, marked, longest) = (&bin.served, bin.marked, bin.queue_max);
+        let line = format!("{time},{},{},{marked},{longest}\n", served[0], served[1]);
+        text.push_str(&line);
+    }
+    text
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -275,7 +304,10 @@ impl Shared {
         let late = Span::from_ps(self.draw() % self.service.as_ps());
         let it = &mut self.flows[flow];
         let arrival = self.busy_until.max(now) + it.plan.rtt + late;
-        let at = it.packets.back().map_or(arrival, |last| last.at.max(arrival));
+        let at = it
+            .packets
+            .back()
+            .map_or(arrival, |last| last.at.max(arrival));
         it.packets.push_back(Packet {
             number: it.sender.snd_nxt,
             sent: now,
@@ -286,7 +318,10 @@ impl Shared {
         it.sender.snd_nxt += 1;
         it.sender.in_flight = Bytes::new((it.sender.snd_nxt - it.sender.snd_una) * PAYLOAD);
         it.control.on_sent(&mut it.sender.cx(), Bytes::new(PAYLOAD));
-        let paced = it.control.pacing().map(|rate| rate.span_of(Bytes::new(PAYLOAD)));
+        let paced = it
+            .control
+            .pacing()
+            .map(|rate| rate.span_of(Bytes::new(PAYLOAD)));
         it.next_send = now + paced.unwrap_or(Span::ZERO).max(self.service);
         self.push(at, Happening::Feedback(flow));
         self.wake(flow, now);
@@ -323,7 +358,9 @@ impl Shared {
             ack.rtt = Some(now.saturating_since(packet.sent));
             it.control.on_ack(&mut sender.cx(), &ack);
             if echo == Echo::Congestion {
-                let _ = it.control.on_congestion(&mut sender.cx(), CongestionEvent::Ecn);
+                let _ = it
+                    .control
+                    .on_congestion(&mut sender.cx(), CongestionEvent::Ecn);
             }
         }
         self.wake(flow, now);

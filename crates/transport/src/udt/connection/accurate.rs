@@ -218,14 +218,17 @@ impl Connection {
         }
     }
 
-    /// Packets up to `largest` are lost; whether the controller learns of it.
+    /// Packets up to `largest` are lost; whether the controller learns of it: once per window of data, unless it
+    /// counts losses.
     pub(super) fn reacts_to_loss(&mut self, largest: u64) -> bool {
         let (una, nxt) = (self.sender.una(), self.sender.nxt());
         if !self.sender.counts_network {
             return true;
         }
+        let counts = self.control.algorithm.counts_losses();
         let accurate = self.sender.accurate.as_mut();
-        accurate.is_none_or(|accurate| accurate.on_loss(largest, una, nxt))
+        let begins = accurate.is_none_or(|accurate| accurate.on_loss(largest, una, nxt));
+        begins || counts
     }
 
     /// EXP has expired with data outstanding.

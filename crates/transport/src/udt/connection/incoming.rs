@@ -328,7 +328,8 @@ impl Connection {
         self.control.ecn = false;
         self.sender.cwr_due = false;
         if self.peering.is_accurate() {
-            // Its controller goes on without marks.
+            // Its controller goes on without marks, and is told so.
+            self.control.algorithm.on_ecn_lost();
             self.events.raise(Event::NoEcn);
             return;
         }

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use incastle_congestion::{
-    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Echo, Phase,
-    Reaction, Window,
+    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Echo,
+    NamedController, Phase, Reaction, TransmissionMode, Window,
 };
 use incastle_transport::udt::wire::{AccurateAck, AckCounts, AckRate, Control, Dialect};
 use incastle_transport::udt::{Accurate, Config, Event};
@@ -329,6 +329,68 @@ fn dctcp_fills_the_link() {
     assert!(took < Span::from_ms(185), "{took:?}");
     assert_eq!(net.a.core().stats().retransmissions, 0);
     assert!(net.a.core().stats().ecn_reductions > 10);
+}
+
+/// Accurate ACKs at 1 Gbit/s, for the revised DCUDP: it begins at its interface's rate.
+fn interface_config() -> Config {
+    Config {
+        interface: Some(mbit(1_000)),
+        packet_pairs: false,
+        ..accurate_config()
+    }
+}
+
+/// 20 MB take 165 ms. Random loss is no congestion to it where marks are the signal.
+#[test]
+fn the_revised_dcudp_fills_the_link_with_and_without_loss() {
+    for loss in [0, 10] {
+        let path = Path {
+            loss,
+            ..Path::default()
+        };
+        let config = interface_config();
+        let mut net = Net::under(NamedController::DcudpR, 13, path, &config);
+        let took = transfer(&mut net, 20_000_000, Span::from_secs(2));
+        assert!(took < Span::from_ms(185), "{took:?}");
+        assert_eq!(net.a.core().stats().retransmissions > 0, loss > 0);
+        assert_eq!(net.a.core().stats().ecn_reductions, 0, "there is no CWR");
+    }
+}
+
+/// At an interface ten times as fast as the link it is marked, and no packet is lost.
+#[test]
+fn the_revised_dcudp_finds_a_slower_link_by_its_marks() {
+    let config = Config {
+        interface: Some(mbit(10_000)),
+        ..interface_config()
+    };
+    let mut net = Net::under(NamedController::DcudpR, 17, Path::default(), &config);
+    let took = transfer(&mut net, 20_000_000, Span::from_secs(2));
+    assert!(took < Span::from_ms(185), "{took:?}");
+    assert_eq!(net.a.core().stats().retransmissions, 0);
+    assert!(net.b.core().received_counts().ce > 100);
+    let state = net.a.core().control_state();
+    assert_eq!(state.mode, Some(TransmissionMode::Congestion));
+}
+
+/// It learns that marks will never come, and each round with a loss halves the window. 167 packets fill the path.
+#[test]
+fn without_ecn_the_revised_dcudp_halves_at_losses() {
+    let took = [false, true].map(|bleaches| {
+        let path = Path {
+            bleaches,
+            loss: 10,
+            delay: Span::from_ms(1),
+            ..Path::default()
+        };
+        let config = interface_config();
+        let mut net = Net::under(NamedController::DcudpR, 19, path, &config);
+        let took = transfer(&mut net, 20_000_000, Span::from_secs(20));
+        assert_eq!(net.a.has(Event::NoEcn), bleaches);
+        took
+    });
+    assert!(took[0] < Span::from_ms(250), "{took:?}");
+    assert!(took[1] > took[0] * 2, "{took:?}");
 }
 
 /// BBR has samples of the delivery rate. With 1 % loss a window that halves at each loss would have 1.2 / sqrt(0.01)

@@ -152,6 +152,8 @@ pub(crate) struct Endpoint {
     pub(crate) connection: Option<ByteConnection>,
     listener: Option<Listener>,
     config: Config,
+    /// Its controller, where that is not `law`'s.
+    named: Option<NamedController>,
     /// The lead of its clock.
     pub(crate) lead: Span,
     pub(crate) events: Vec<Event>,
@@ -182,6 +184,7 @@ impl Endpoint {
             connection: None,
             listener: None,
             config: *config,
+            named: None,
             lead: Span::ZERO,
             events: Vec::new(),
             accepted: None,
@@ -230,13 +233,25 @@ impl Net {
         net
     }
 
+    /// The same; A sends under that control.
+    pub(crate) fn under(named: NamedController, seed: u64, path: Path, config: &Config) -> Self {
+        let mut net = Self::empty(seed, path, config, config);
+        net.a.named = Some(named);
+        net.b.listener = Some(Listener::new(config, KEY));
+        net.connect();
+        net
+    }
+
     /// A opens a (new) connection.
     pub(crate) fn connect(&mut self) {
         let now = self.now + self.a.lead;
         let config = self.a.config;
         self.a.identity += 1;
         let identity = self.identity(self.a.identity);
-        let core = Connection::client(&config, law(&config), identity, now);
+        let packet = Bytes::new(u64::from(Config::payload_of(config.packet_size)));
+        let named = self.a.named.map(|named| named.algorithm(packet));
+        let law = named.unwrap_or_else(|| law(&config));
+        let core = Connection::client(&config, law, identity, now);
         self.a.connection = Some(bytes(core.with_fallback(udt_law(&config))));
         self.a.events.clear();
     }
