@@ -59,7 +59,17 @@ __all__ = [
 ]
 
 Control: TypeAlias = Literal[
-    "dcudp", "udt", "new-reno", "cubic", "dctcp", "d2tcp", "dt-cwa", "prague", "swift", "bbr", "dcudp-r"
+    "dcudp",
+    "udt",
+    "new-reno",
+    "cubic",
+    "dctcp",
+    "d2tcp",
+    "dt-cwa",
+    "prague",
+    "swift",
+    "bbr",
+    "dcudp-r",
 ]
 Resolved: TypeAlias = tuple[str, int, int]
 
