@@ -10,7 +10,7 @@ import incastle as ic
 from incastle.errors import ScenarioError
 
 K = 20
-WINDOWS = ("new-reno", "cubic", "dctcp", "d2tcp", "dt-cwa", "prague", "swift", "bbr")
+WINDOWS = ("new-reno", "cubic", "dctcp", "d2tcp", "dt-cwa", "prague", "swift", "bbr", "dcudp-r")
 CONTROLLER = """
 from incastle import Controller
 

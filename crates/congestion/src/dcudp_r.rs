@@ -135,10 +135,10 @@ impl Round {
     }
 }
 
-/// Packets acknowledged and lost since the last judgement.
+/// Packets sent and lost since the last judgement. Not those acknowledged: behind a gap none is for a while.
 #[derive(Debug, Clone, Copy)]
 struct Losses {
-    acked: f64,
+    sent: f64,
     lost: f64,
     halved_at: Time,
 }
@@ -146,7 +146,7 @@ struct Losses {
 impl Losses {
     const fn since(halved_at: Time) -> Self {
         Self {
-            acked: 0.0,
+            sent: 0.0,
             lost: 0.0,
             halved_at,
         }
@@ -215,15 +215,19 @@ impl DcudpR {
         (part, self.cwnd / part)
     }
 
-    /// Equations: what C fills, and the packets that may wait for it.
-    fn most(&self, rtt: f64) -> f64 {
+    /// Equations: what C fills. The part of T is for what delays acknowledgements but is no queue of the network; and
+    /// an interface that is slower than C would grow a queue of its own without end, were the limit that of a round
+    /// trip with this queue.
+    fn most(&self, rtt: RoundTrips) -> f64 {
         let initial = f64::from(self.config.initial_window);
-        self.capacity
-            .map_or(f64::MAX, |packets| (1.0 + EXCESS) * packets * rtt + initial)
+        self.capacity.map_or(f64::MAX, |packets| {
+            let waiting = packets * seconds(self.config.interval) / 4.0;
+            (1.0 + EXCESS) * packets * rtt.least + waiting.max(initial)
+        })
     }
 
     fn resize(&mut self, cwnd: f64) {
-        let most = self.rtt.map_or(f64::MAX, |rtt| self.most(rtt.smoothed));
+        let most = self.rtt.map_or(f64::MAX, |rtt| self.most(rtt));
         self.cwnd = cwnd.min(most.max(self.cwnd)).max(FLOOR);
         assert!(self.cwnd.is_finite(), "a window is a number");
     }
@@ -301,8 +305,10 @@ impl DcudpR {
     fn enter(&mut self, cx: &Context<'_>) {
         match self.mode {
             Mode::Entering { until, window } => {
+                // A sender that had hardly anything to send keeps one packet.
                 if let Some(rtt) = self.rtt {
-                    self.resize(self.cwnd.min(window * rtt.least / rtt.latest));
+                    let part = (window * rtt.least / rtt.latest).max(1.0);
+                    self.resize(self.cwnd.min(part));
                 }
                 if cx.snd_una >= until {
                     self.mode = Mode::Settling { until: cx.snd_nxt };
@@ -333,11 +339,10 @@ impl DcudpR {
         };
         let round = self.rtt.map_or(0.0, |rtt| rtt.smoothed);
         let is_late = seconds(now.saturating_since(seen.halved_at)) >= round;
-        let packets = (seen.acked + seen.lost).max(JUDGED);
-        if seen.lost > tolerance * packets && is_late {
+        if seen.lost > tolerance * seen.sent.max(JUDGED) && is_late {
             self.losses = Losses::since(now);
             self.halve(now);
-        } else if seen.acked + seen.lost >= JUDGED {
+        } else if seen.sent >= JUDGED {
             self.losses = Losses::since(seen.halved_at);
         }
     }
@@ -392,7 +397,8 @@ impl DcudpR {
 }
 
 impl Controller for DcudpR {
-    fn on_sent(&mut self, cx: &mut Context<'_>, _size: Bytes) {
+    fn on_sent(&mut self, cx: &mut Context<'_>, size: Bytes) {
+        self.losses.sent += size.count() as f64 / self.config.packet.count() as f64;
         if self.capacity.is_none() && cx.capacity.is_some() {
             self.learn_capacity(cx);
             self.pace();
@@ -402,7 +408,6 @@ impl Controller for DcudpR {
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
         self.learn(cx, ack);
         let packets = ack.acked.count() as f64 / self.config.packet.count() as f64;
-        self.losses.acked += packets;
         match ack.echo {
             Echo::Clear => self.on_clear(packets, ack.limited_by),
             Echo::Congestion => self.on_marked(cx, packets),

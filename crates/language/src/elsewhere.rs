@@ -17,8 +17,12 @@ const fn set_by(name: &'static str, keys: &'static str) -> Elsewhere {
     Elsewhere { name, keys }
 }
 
+/// The revised DCUDP.
+pub(crate) const REVISED: &str =
+    "DCUDP, revised: each mark takes a little, and rates do not follow the round trips";
+
 /// Combinations of several keys, with their descriptions.
-pub(crate) const TOGETHER: [(Elsewhere, &str); 2] = [
+pub(crate) const TOGETHER: [(Elsewhere, &str); 3] = [
     (
         set_by(
             "sack-ecn",
@@ -33,6 +37,13 @@ pub(crate) const TOGETHER: [(Elsewhere, &str); 2] = [
              readings = { thresholds = \"dt-dctcp\" }",
         ),
         "DCTCP over switches with two thresholds (Chen 2013)",
+    ),
+    (
+        set_by(
+            "dcudp-r",
+            "[transport] kind = \"udt\", congestion = \"dcudp-r\"",
+        ),
+        REVISED,
     ),
 ];
 

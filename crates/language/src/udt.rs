@@ -24,7 +24,7 @@ fn windows() -> Range<Packets> {
 }
 
 fn has_window(control: Option<&UdtControl>) -> bool {
-    control.is_some_and(|control| control.window().is_some())
+    control.is_some_and(|control| *control != UdtControl::Native)
 }
 
 fn default_buffer(control: Option<&UdtControl>, flow_window: Packets) -> Packets {
@@ -67,7 +67,7 @@ table! {
 }
 
 table! {
-    /// UDT 4 with its native control, or with a window control over accurate ACKs.
+    /// UDT 4 with its native control, or with a control over accurate ACKs.
     pub struct Udt {
         /// The sender's congestion control.
         flat control: UdtControl;
@@ -257,11 +257,19 @@ fn count(packets: Packets) -> u32 {
 }
 
 impl Udt {
-    /// As the transport has it, for two hosts of which the faster has a link of rate `interface`.
-    pub fn to_config(&self, interface: Rate) -> Config {
+    /// As the transport has it, for two hosts with links of these rates. The slower one bounds both directions.
+    pub fn to_config(&self, interfaces: [Rate; 2]) -> Config {
+        let [slower, faster] = [
+            interfaces[0].min(interfaces[1]),
+            interfaces[0].max(interfaces[1]),
+        ];
         let base = match &self.control {
             UdtControl::Native => Config::default(),
-            UdtControl::Window(window) => Config::windowed(interface, window.accurate()),
+            UdtControl::Window(window) => Config::windowed(faster, window.accurate()),
+            UdtControl::Revised(revised) => Config {
+                interface: Some(slower),
+                ..Config::windowed(faster, revised.accurate())
+            },
         };
         let mut config = Config {
             flow_window: count(self.flow_window),
@@ -279,6 +287,7 @@ impl Udt {
         match &self.control {
             UdtControl::Native => Algorithm::Udt(UdtController::new(UdtConfig { packet })),
             UdtControl::Window(window) => window.controller(packet, hops),
+            UdtControl::Revised(revised) => revised.controller(packet),
         }
     }
 }

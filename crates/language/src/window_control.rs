@@ -1,17 +1,17 @@
 //! The window controls of UDT: those of TCP, with the same parameters, over accurate ACKs.
 //!
-//! There is one list of window controls, TCP's `Congestion`; programs choose from `NamedController`, and a test holds both
-//! together. Leaves out `reno`: it differs from NewReno by TCP's recovery alone, and UDT has its own.
+//! There is one list of window controls, TCP's `Congestion`, and the revised DCUDP, which is UDT's alone; programs choose
+//! from `NamedController`, and a test holds both together. Leaves out `reno`: it differs from NewReno by TCP's recovery alone, and UDT has its own.
 
-use incastle_congestion::{Algorithm, NewRenoConfig};
+use incastle_congestion::{Algorithm, DcudpR, DcudpRConfig, NewRenoConfig};
 use incastle_transport::udt::Accurate;
 use incastle_transport::udt::wire::AckRate;
-use incastle_units::{Amount, Bytes, Ecn, Packets};
+use incastle_units::{Amount, Bytes, Ecn, Packets, Span};
 
 use crate::custom::Custom;
 use crate::grammar::declare::table;
 use crate::grammar::describe::{Alternative, Choice, Description, Member};
-use crate::grammar::range::between;
+use crate::grammar::range::{above, above_to, below_one, between};
 use crate::grammar::reader::{Reader, Table};
 use crate::grammar::value::Vocabulary;
 use crate::grammar::writer::Writer;
@@ -25,14 +25,23 @@ const KEY: &str = "congestion";
 const NATIVE: &str = "udt";
 /// The control of TCP that is NewReno here.
 const RENO: &str = "reno";
+/// The control that TCP has not.
+const REVISED: &str = "dcudp-r";
+
+/// Its defaults. None of those that are read here depends on the packet.
+fn revised() -> DcudpRConfig {
+    DcudpRConfig::new(Bytes::new(1))
+}
 
 /// The control of a UDT connection.
 #[derive(Debug, Clone, PartialEq)]
 pub enum UdtControl {
     /// UDT's own, by NAKs.
     Native,
-    /// A window control.
+    /// A window control of TCP.
     Window(WindowControl),
+    /// DCUDP, revised.
+    Revised(Revised),
 }
 
 /// A window control, and the acknowledgements that it gets.
@@ -70,12 +79,34 @@ crate::grammar::declare::words! {
     }
 }
 
-/// The words of `congestion`.
+table! {
+    /// DCUDP, revised.
+    pub struct Revised {
+        /// The shortest T, the time that flows have in common: rates do not depend on round trips below a quarter of it.
+        value interval: Span = revised().interval, in above_to(Span::ZERO, Span::from_secs(60));
+        /// Growth: an unmarked packet adds kappa / sqrt(w) packets per T, where w packets leave per T.
+        value kappa: f64 = revised().kappa, in above(0.0);
+        /// Packets per T that a marked packet takes.
+        value delta: f64 = revised().delta, in above_to(0.0, 1.0);
+        /// The part of the packets whose loss counts as random.
+        value loss_tolerance: f64 = revised().loss_tolerance, in below_one();
+        /// The window at the start.
+        value initial_window: Packets = Packets::new(revised().initial_window.into()), in between(Packets::new(1), Packets::new(65_536));
+        /// The peer acknowledges at least every this many packets.
+        value packets_per_ack: u32 = u32::from(AckRate::default().packets), in between(1, 255);
+        /// The peer acknowledges at least this many times per round trip while packets arrive.
+        value acks_per_rtt: u32 = u32::from(AckRate::default().per_rtt), in between(1, 255);
+    }
+}
+
+/// The words of `congestion`: a user's own last.
 fn words() -> Vec<&'static str> {
     let of_tcp = Congestion::WORDS.iter().copied();
-    std::iter::once(NATIVE)
+    let mut words: Vec<_> = std::iter::once(NATIVE)
         .chain(of_tcp.filter(|word| *word != RENO))
-        .collect()
+        .collect();
+    words.insert(words.len() - 1, REVISED);
+    words
 }
 
 /// The remedy for another word.
@@ -86,18 +117,29 @@ fn instead(word: &str) -> Option<String> {
     crate::elsewhere::instead(word)
 }
 
-/// Those of TCP, with their keys.
-fn alternatives() -> impl Iterator<Item = Alternative> {
+/// Those of TCP and the revised DCUDP, with their keys.
+fn alternatives() -> Vec<Alternative> {
     let members = Congestion::description().members;
     let choices = members.into_iter().filter_map(|member| match member {
         Member::Choice(choice) => Some(choice.alternatives),
         _ => None,
     });
     let kept = choices.flatten().filter(|one| one.word != RENO);
-    kept.map(|mut one| {
-        WindowKeys::describe(&mut one.table);
-        one
-    })
+    let mut all: Vec<_> = kept
+        .map(|mut one| {
+            WindowKeys::describe(&mut one.table);
+            one
+        })
+        .collect();
+    let mut table = Description::default();
+    Revised::describe(&mut table);
+    let revised = Alternative {
+        word: REVISED,
+        about: crate::elsewhere::REVISED.to_owned(),
+        table,
+    };
+    all.insert(all.len() - 1, revised);
+    all
 }
 
 impl Table for UdtControl {
@@ -110,7 +152,7 @@ impl Table for UdtControl {
         };
         description.members.push(Member::Choice(Choice {
             key: KEY,
-            about: "The sender's congestion control. All but `udt` are window controls of TCP, over accurate ACKs.".to_owned(),
+            about: "The sender's congestion control. All but `udt` are window controls, over accurate ACKs.".to_owned(),
             default: Some(NATIVE),
             alternatives: std::iter::once(native).chain(alternatives()).collect(),
         }));
@@ -127,6 +169,9 @@ impl Table for UdtControl {
         if word == NATIVE {
             return Some(Self::Native);
         }
+        if word == REVISED {
+            return Revised::read(reader, cx).map(Self::Revised);
+        }
         let congestion = Congestion::read_as(word, reader, cx);
         let keys = WindowKeys::read(reader, cx);
         Some(Self::Window(WindowControl {
@@ -142,15 +187,19 @@ impl Table for UdtControl {
                 window.congestion.write(writer);
                 window.keys.write(writer);
             }
+            Self::Revised(revised) => {
+                writer.value(KEY, &quoted(REVISED));
+                revised.write(writer);
+            }
         }
     }
 }
 
 impl UdtControl {
-    /// The window control, if it is one.
+    /// The window control of TCP, if it is one.
     pub fn window(&self) -> Option<&WindowControl> {
         match self {
-            Self::Native => None,
+            Self::Native | Self::Revised(_) => None,
             Self::Window(window) => Some(window),
         }
     }
@@ -164,6 +213,38 @@ impl UdtControl {
             }) => Some(custom),
             _ => None,
         }
+    }
+}
+
+fn acks(packets: u32, per_rtt: u32) -> AckRate {
+    let part = |count: u32| u8::try_from(count).expect("the range lies within 8 bits");
+    AckRate {
+        packets: part(packets),
+        per_rtt: part(per_rtt),
+    }
+}
+
+impl Revised {
+    /// As the transport has it.
+    pub(crate) fn accurate(&self) -> Accurate {
+        Accurate {
+            rate: acks(self.packets_per_ack, self.acks_per_rtt),
+            ecn: Ecn::Ect0,
+            ect_timeouts: None,
+        }
+    }
+
+    /// A controller at the beginning of a connection with full packets of that payload.
+    pub(crate) fn controller(&self, payload: Bytes) -> Algorithm {
+        let initial = u32::try_from(self.initial_window.count());
+        Algorithm::from(DcudpR::new(DcudpRConfig {
+            interval: self.interval,
+            kappa: self.kappa,
+            delta: self.delta,
+            loss_tolerance: self.loss_tolerance,
+            initial_window: initial.expect("the range lies within 32 bits"),
+            ..DcudpRConfig::new(payload)
+        }))
     }
 }
 
@@ -185,12 +266,8 @@ impl WindowControl {
 
     /// As the transport has it.
     pub(crate) fn accurate(&self) -> Accurate {
-        let part = |count: u32| u8::try_from(count).expect("the range lies within 8 bits");
         Accurate {
-            rate: AckRate {
-                packets: part(self.keys.packets_per_ack),
-                per_rtt: part(self.keys.acks_per_rtt),
-            },
+            rate: acks(self.keys.packets_per_ack, self.keys.acks_per_rtt),
             ecn: self.ecn(),
             ect_timeouts: None,
         }

@@ -110,9 +110,9 @@ impl Stack {
             (Kind::Rdma(rdma), _) => self.rdma(rdma, hosts),
             (Kind::Udt(udt), _) => {
                 let hops = self.hops(hosts);
-                let fastest = self.interface(hosts.from).max(self.interface(hosts.to));
+                let interfaces = [hosts.from, hosts.to].map(|host| self.interface(host));
                 let controllers = [udt.controller(hops), udt.controller(hops)];
-                self.udt(udt.to_config(fastest), controllers, hosts)
+                self.udt(udt.to_config(interfaces), controllers, hosts)
             }
             (Kind::Dcudp(dcudp), _) => {
                 let interfaces = [hosts.from, hosts.to].map(|host| self.interface(host));

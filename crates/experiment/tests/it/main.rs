@@ -5,6 +5,7 @@ mod captures;
 mod collectives;
 mod common;
 mod custom;
+mod dcudp_r;
 mod deadlines;
 mod degraded;
 mod degraded_controls;

@@ -11,7 +11,7 @@ use crate::language::limits::Capacity as Room;
 use crate::language::switch::Buffer;
 use crate::language::transport::Kind;
 use crate::language::udt::Capacity;
-use crate::language::window_control::WindowControl;
+use crate::language::window_control::{UdtControl, WindowControl};
 use crate::language::wire::WireFormat;
 use crate::text::context::Context;
 use crate::text::files::NoFiles;
@@ -36,6 +36,12 @@ fn check_window(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Contex
     let Kind::Udt(udt) = &group.transport.kind else {
         return;
     };
+    if let UdtControl::Revised(_) = udt.control
+        && silent.all()
+    {
+        cx.warn_at(&written(path, &["congestion"], cx), unmarked("dcudp-r"))
+            .help("let the switch mark: [switch.queue] with kind = \"threshold\" or \"red\"");
+    }
     let Some(window) = udt.control.window() else {
         return;
     };

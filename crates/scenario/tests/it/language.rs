@@ -293,8 +293,11 @@ fn the_schema_is_json_and_knows_every_choice() {
     let (tcp, own) = others.split_at(congestion.len());
     assert_eq!(congestion, tcp);
     let rdma = ["dcqcn", "timely", "hpcc", "rate-dctcp"];
-    assert_eq!(own[..4], ["sack-ecn", "dt-dctcp", "udt", "dcudp"]);
-    assert_eq!(own[4..], rdma);
+    assert_eq!(
+        own[..5],
+        ["sack-ecn", "dt-dctcp", "dcudp-r", "udt", "dcudp"]
+    );
+    assert_eq!(own[5..], rdma);
     // As a value of `congestion`, such a name gives a message with the keys of the list.
     for entry in algorithms.entries.iter().skip(congestion.len()) {
         assert_told_where(entry);

@@ -114,15 +114,25 @@ fn udp_mode_grows_by_each_packet_up_to_what_the_interface_fills() {
     connection.send(32);
     connection.ack(32, Echo::Clear, RTT);
     near(connection.w(), 64.0);
-    connection.send(200);
-    connection.ack(200, Echo::Clear, RTT);
-    // 1.25 x 10^10 / 12,000 x 100 us + 32 = 136.167.
-    near(connection.w(), 136.167);
+    connection.send(300);
+    connection.ack(300, Echo::Clear, RTT);
+    // 10^10 / 12,000 packets/s x (1.25 x 100 us + 1 ms / 4) = 312.5.
+    near(connection.w(), 312.5);
 }
 
 #[test]
 fn the_first_mark_leaves_the_part_of_the_link_without_its_queue() {
     congested();
+}
+
+#[test]
+fn a_sender_with_hardly_anything_to_send_keeps_a_packet() {
+    let mut connection = Connection::new();
+    connection.send(1);
+    connection.ack(1, Echo::Clear, RTT);
+    connection.send(1);
+    connection.ack(1, Echo::Congestion, RTT * 50);
+    near(connection.w(), 1.0);
 }
 
 #[test]
