@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use incastle_scenario::Scenario;
 use incastle_scenario::language::transport::{Kind, Transport};
+use incastle_scenario::language::udt::Udt;
+use incastle_scenario::language::window_control::UdtControl;
 use incastle_scenario::language::wire::WireFormat;
 use incastle_socket::{ConnectionConfig, Control, NamedController, OwnControl};
 use incastle_units::Rate;
@@ -79,12 +81,16 @@ impl Transports {
         let [sender, receiver] = path.interfaces;
         let fastest = sender.max(receiver);
         let config = match &transport.kind {
-            Kind::Udt(udt) => udt.to_config(fastest),
+            Kind::Udt(udt) => udt.to_config(path.interfaces),
             Kind::Dcudp(dcudp) => dcudp.to_config(fastest),
             Kind::Tcp(_) | Kind::Datagram(_) | Kind::Rdma(_) => unreachable!("`add` refuses them"),
         };
         let control = match &transport.kind {
             Kind::Dcudp(_) => Control::Dcudp,
+            Kind::Udt(Udt {
+                control: UdtControl::Revised(_),
+                ..
+            }) => Control::Named(NamedController::DcudpR),
             _ => transport.window_control().map_or(Control::Udt, |window| {
                 // One of the program's own is a window control like those.
                 let named = NamedController::parse(window.word());
