@@ -171,6 +171,7 @@ TRANSPORTS = (
     Transport("SRT, AES-128", "srt", environment=PASSPHRASE, encrypted=True),
     Ours("dcudp, cc udt", "dcudp", control="udt", losses=True),
     Ours("dcudp, cc dcudp", "dcudp", losses=True),
+    Ours("dcudp, cc dcudp-r", "dcudp", control="dcudp-r", losses=True),
     Ours("dcudp, cc udt, key", "dcudp", control="udt", encrypted=True),
     Ours("dcudp, cc dcudp, key", "dcudp", encrypted=True),
 )

@@ -114,7 +114,8 @@ def test_kernel_tcp_crosses_the_switch(tmp_path: Path) -> None:
         assert last["ports"][-1]["arrived"] <= 3 < first["ports"][-1]["arrived"]
 
 
-def test_dctcp_on_our_sockets_gets_the_marks_of_the_switch(tmp_path: Path) -> None:
+@pytest.mark.parametrize("control", ["dctcp", "dcudp-r"])
+def test_our_sockets_get_the_marks_of_the_switch(tmp_path: Path, control: str) -> None:
     """The marks that the receiver counted reach the sender, and its window holds the queue."""
     dcudp = our_programs()["dcudp"]
     network = plan()
@@ -127,7 +128,7 @@ def test_dctcp_on_our_sockets_gets_the_marks_of_the_switch(tmp_path: Path) -> No
             try:
                 assert server.stdout
                 assert address in server.stdout.readline()
-                words = ["--insecure", "--cc", "dctcp", "--time", "2 s", "--json"]
+                words = ["--insecure", "--cc", control, "--time", "2 s", "--json"]
                 bench = on(hosts["a"], dcudp, "bench", address, *words)
                 done = subprocess.run(
                     bench, capture_output=True, text=True, check=False, timeout=120
@@ -137,7 +138,7 @@ def test_dctcp_on_our_sockets_gets_the_marks_of_the_switch(tmp_path: Path) -> No
                 server.kill()
         output, _ = process.communicate(input="\n", timeout=60)
     found = json.loads(done.stdout)
-    assert found["control"] == "dctcp"
+    assert found["control"] == control
     assert found["receiver"]["bytes"] > 0
     assert sum(one["marks"] for one in found["intervals"]) > 0
     ports = {port["port"]: port for port in json.loads(output.splitlines()[0])["ports"]}

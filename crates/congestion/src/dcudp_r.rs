@@ -427,7 +427,7 @@ impl Controller for DcudpR {
                 self.pace();
                 Reaction::Ignored
             }
-            CongestionEvent::Timeout { .. } => {
+            CongestionEvent::Timeout { backoff: 1.. } => {
                 self.halve(cx.now);
                 self.pace();
                 Reaction::Reduced
@@ -438,7 +438,10 @@ impl Controller for DcudpR {
                 self.pace();
                 Reaction::Ignored
             }
-            CongestionEvent::Ecn | CongestionEvent::Over => Reaction::Ignored,
+            // A first timeout may be the delay of a busy machine; packets that are lost are reported too, and counted.
+            CongestionEvent::Timeout { backoff: 0 }
+            | CongestionEvent::Ecn
+            | CongestionEvent::Over => Reaction::Ignored,
         }
     }
 

@@ -281,9 +281,12 @@ fn without_ecn_each_round_with_a_loss_halves() {
 }
 
 #[test]
-fn timeouts_halve_and_a_pause_leaves_the_first_window() {
+fn a_second_timeout_halves_and_a_pause_leaves_the_first_window() {
     let mut connection = congested();
     let reaction = connection.sender.time_out(&mut connection.control, 0);
+    assert_eq!(reaction, Reaction::Ignored);
+    near(connection.w(), 16.0);
+    let reaction = connection.sender.time_out(&mut connection.control, 1);
     assert_eq!(reaction, Reaction::Reduced);
     near(connection.w(), 8.0);
     let mut connection = Connection::new();
@@ -310,7 +313,7 @@ fn the_pacer_exceeds_the_window_by_a_quarter_and_for_small_windows_less() {
         .bits_per_second() as f64;
     assert!((paced / 1.166_74e9 - 1.0).abs() < 1e-4, "{paced}");
     for _ in 0..3 {
-        let _ = connection.sender.time_out(&mut connection.control, 0);
+        let _ = connection.sender.time_out(&mut connection.control, 1);
     }
     // W = 2.0033: 1 + 0.25 x 2.0033 / 16 = 1.0313.
     let paced = connection

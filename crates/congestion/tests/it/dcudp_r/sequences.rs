@@ -80,7 +80,7 @@ impl Run {
                 let least = (before / 2.0).min(before) - 0.001;
                 assert!(packets(&self.control) >= least.max(0.0));
             }
-            Operation::TimeOut => self.congest(CongestionEvent::Timeout { backoff: 0 }),
+            Operation::TimeOut => self.congest(CongestionEvent::Timeout { backoff: 1 }),
             Operation::Idle => self.congest(CongestionEvent::IdleRestart),
             Operation::NoEcn => self.control.on_ecn_lost(),
             Operation::Wait(us) => self.sender.now += Span::from_us(us),
