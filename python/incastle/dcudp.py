@@ -38,6 +38,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn, TypeAlias, TypedDict
 
 from incastle import _engine
+from incastle.worlds.transfers import program
 
 if TYPE_CHECKING:
     import os
@@ -579,7 +580,7 @@ def main() -> NoReturn:
     # The program handles Ctrl-C itself, once it has begun. Where it is ignored it stays so.
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
-    sys.exit(_engine.dcudp_program(["dcudp", *sys.argv[1:]]))
+    sys.exit(program(sys.argv[1:]))
 
 
 if __name__ == "__main__":

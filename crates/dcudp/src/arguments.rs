@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::Error;
 use clap::{Arg, ArgAction, Args, Parser, Subcommand};
-use incastle_socket::Control;
+use incastle_socket::{Control, OwnControl};
 use incastle_units::{Bytes, Rate, Span};
 
 use crate::address::{HostPort, PORT, Protection};
@@ -54,12 +54,29 @@ pub enum Command {
     Key,
 }
 
+impl Command {
+    /// How its connections are made, if it has any.
+    pub const fn link_mut(&mut self) -> Option<&mut LinkArguments> {
+        match self {
+            Self::Serve(serve) => Some(&mut serve.link),
+            Self::Send(send) => Some(&mut send.link),
+            Self::Get(get) => Some(&mut get.link),
+            Self::Bench(bench) => Some(&mut bench.link),
+            Self::Ping(ping) => Some(&mut ping.link),
+            Self::Key => None,
+        }
+    }
+}
+
 /// How a connection is made, and what protects it.
 #[derive(Debug, Clone, Args)]
 pub struct LinkArguments {
-    /// Congestion control.
+    /// Congestion control, or a class of Python as FILE.py:CLASS.
     #[arg(long, value_name = "CONTROL", default_value = "dcudp", value_parser = ControlParser)]
     pub cc: Control,
+    /// A control of the program's own, for `Control::Own`.
+    #[arg(skip)]
+    pub own: Option<OwnControl>,
     /// Rate of this machine's network interface, IP headers included [default: that of the system, else 10 Gbit/s].
     #[arg(long, value_name = "RATE", value_parser = positive_rate)]
     pub capacity: Option<Rate>,
@@ -331,6 +348,10 @@ impl TypedValueParser for ControlParser {
         argument: Option<&Arg>,
         value: &OsStr,
     ) -> Result<Control, Error> {
+        // A class of Python: the program from the package has them.
+        if value.to_str().is_some_and(|text| text.contains(".py:")) {
+            return Ok(Control::Own);
+        }
         let known = PossibleValuesParser::new(Control::all().map(Control::name));
         let name = known.parse_ref(command, argument, value)?;
         let control = Control::all().find(|control| control.name() == name);

@@ -23,6 +23,7 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Parser;
+use incastle_socket::OwnControl;
 use tracing_subscriber::filter::LevelFilter;
 
 use crate::arguments::Arguments;
@@ -33,7 +34,12 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 
 /// Runs the program with what was typed, its own name first. Gives the exit status.
 pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
-    let arguments = match Arguments::try_parse_from(typed) {
+    run_with(typed, None)
+}
+
+/// The same with a control of the program that calls.
+pub fn run_with(typed: impl IntoIterator<Item = OsString>, own: Option<OwnControl>) -> u8 {
+    let mut arguments = match Arguments::try_parse_from(typed) {
         Ok(arguments) => arguments,
         Err(error) => {
             // Help and version are printed here too, to standard output and with status 0.
@@ -42,6 +48,9 @@ pub fn run(typed: impl IntoIterator<Item = OsString>) -> u8 {
         }
     };
     trace(arguments.verbose);
+    if let Some(link) = arguments.command.link_mut() {
+        link.own = own;
+    }
     // One thread for the network, which needs no locks then; disks have separate threads.
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()

@@ -118,11 +118,15 @@ impl Link {
         while let Some(event) = events.next().await {
             match event {
                 Event::Fallback => warn(match self.control {
-                    Control::Named(_) => "the peer has no accurate ACKs: UDT's control is run",
+                    Control::Named(_) | Control::Own => {
+                        "the peer has no accurate ACKs: UDT's control is run"
+                    }
                     _ => "the peer speaks UDT alone: its control is run",
                 }),
                 Event::EcnFailed => warn(match self.control {
-                    Control::Named(_) => "this path does not carry ECN: there are no marks",
+                    Control::Named(_) | Control::Own => {
+                        "this path does not carry ECN: there are no marks"
+                    }
                     _ => "this path does not carry ECN: UDT's control is run",
                 }),
                 Event::Over(Some(
@@ -258,11 +262,16 @@ fn connection_config(arguments: &LinkArguments) -> Result<ConnectionConfig, Fail
     let mtu = arguments.mtu;
     let config = ConnectionConfig {
         control: arguments.cc,
+        own: arguments.own.clone(),
         packet_size: u32::try_from(mtu.count()).unwrap_or(u32::MAX),
         capacity: arguments.capacity,
         linger: LINGER,
         ..ConnectionConfig::default()
     };
+    if arguments.cc == Control::Own && arguments.own.is_none() {
+        let why = "--cc: classes of Python run in the program of the Python package alone";
+        return Err(Failure::Input(why.to_owned()));
+    }
     let checked = config.check();
     checked.map_err(|error| Failure::Input(format!("{error}")))?;
     Ok(config)

@@ -14,7 +14,7 @@ use crate::network::rates;
 use crate::window_control::UdtControl;
 
 /// Bytes of IP, UDP and UDT headers in a data packet.
-pub(crate) const HEADERS: u64 = 44;
+pub const HEADERS: u64 = 44;
 /// No timer of a connection waits longer.
 const MINUTE: Span = Span::from_secs(60);
 

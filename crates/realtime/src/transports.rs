@@ -92,13 +92,11 @@ impl Transports {
                 ..
             }) => Control::Named(NamedController::DcudpR),
             _ => transport.window_control().map_or(Control::Udt, |window| {
-                // One of the program's own is a window control like those.
-                let named = NamedController::parse(window.word());
-                Control::Named(named.unwrap_or(NamedController::NewReno))
+                NamedController::parse(window.word()).map_or(Control::Own, Control::Named)
             }),
         };
         let interface = path.interfaces[end];
-        let controller = move || match &transport.kind {
+        let controller = move |_payload| match &transport.kind {
             Kind::Udt(udt) => udt.controller(path.hops),
             Kind::Dcudp(dcudp) => {
                 let format = WireFormat::of(&transport);
@@ -175,7 +173,7 @@ mod tests {
         assert_eq!((accurate.ecn, accurate.rate.packets), (Ecn::Ect0, 3));
         assert_eq!(dctcp.packet_size, 1_000);
         // 44 bytes of headers.
-        let window = (own.controller)().state().cwnd;
+        let window = (own.controller)(Bytes::new(956)).state().cwnd;
         assert_eq!(window, Some(Bytes::new(4 * 956)));
         assert_eq!(dctcp.control.name(), "dctcp");
         // 500 us of the machine.

@@ -80,6 +80,8 @@ pub enum Control {
     Dcudp,
     /// One of the controllers that need accurate ACKs, with a peer that has them; else UDT's.
     Named(NamedController),
+    /// That of the program, [`ConnectionConfig::own`], which needs accurate ACKs likewise.
+    Own,
 }
 
 /// A protocol's parameters and its controller, made by the program.
@@ -87,8 +89,8 @@ pub enum Control {
 pub struct OwnControl {
     /// The parameters. Those that real paths determine are replaced: timers of silence, batches, the application's reads.
     pub config: Config,
-    /// Makes the controller of a connection.
-    pub controller: Arc<dyn Fn() -> Algorithm + Send + Sync>,
+    /// Makes the controller of a connection whose full packets have this payload.
+    pub controller: Arc<dyn Fn(Bytes) -> Algorithm + Send + Sync>,
 }
 
 impl fmt::Debug for OwnControl {
@@ -106,7 +108,7 @@ impl PartialEq for OwnControl {
 }
 
 impl Control {
-    /// All of them.
+    /// All but the program's.
     pub fn all() -> impl Iterator<Item = Self> {
         let named = NamedController::ALL.into_iter().map(Self::Named);
         [Self::Dcudp, Self::Udt].into_iter().chain(named)
@@ -118,6 +120,7 @@ impl Control {
             Self::Udt => "udt",
             Self::Dcudp => "dcudp",
             Self::Named(named) => named.name(),
+            Self::Own => "own",
         }
     }
 
@@ -127,6 +130,7 @@ impl Control {
             Self::Udt => "UDT's own",
             Self::Dcudp => "DCUDP's; UDT's where the peer or the path cannot do it",
             Self::Named(named) => named.summary(),
+            Self::Own => "the program's own",
         }
     }
 }
@@ -252,6 +256,9 @@ pub(crate) struct Made {
 impl ConnectionConfig {
     /// Whether every parameter lies in its range.
     pub fn check(&self) -> Result<(), ConfigError> {
+        if self.control == Control::Own && self.own.is_none() {
+            return Err(ConfigError::NoControl);
+        }
         self.transport(DEFAULT_CAPACITY).check()
     }
 
@@ -270,7 +277,7 @@ impl ConnectionConfig {
                 }),
                 ..own.config
             },
-            (None, Control::Udt) => Config::default(),
+            (None, Control::Udt | Control::Own) => Config::default(),
             // As a server it acknowledges accurately, for a client with another control.
             (None, Control::Dcudp) => Config {
                 accurate: Some(accurate(Ecn::NotEct)),
@@ -347,12 +354,12 @@ impl ConnectionConfig {
         if let Some(own) = &self.own {
             return Made {
                 config,
-                algorithm: (own.controller)(),
+                algorithm: (own.controller)(packet),
                 fallback: (self.control != Control::Udt).then(udt),
             };
         }
         match self.control {
-            Control::Udt => Made {
+            Control::Udt | Control::Own => Made {
                 config,
                 algorithm: udt(),
                 fallback: None,

@@ -14,11 +14,20 @@ mod runtime;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use incastle_dcudp::key::Key;
+use incastle_scenario as core;
+use incastle_scenario::language::transport::Kind;
+use incastle_scenario::language::udt::HEADERS;
+use incastle_socket::{DEFAULT_CAPACITY, OwnControl};
+use incastle_units::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
+
+use crate::controllers::{ControllerFault, Faults, controllers};
+use crate::scenario::Scenario;
 
 pub(crate) use connection::{DcudpConnection, dcudp_connect};
 pub(crate) use listener::{DcudpListener, dcudp_listen};
@@ -32,8 +41,37 @@ pub(crate) fn dcudp_read_key(py: Python<'_>, path: PathBuf) -> PyResult<Bound<'_
     Ok(PyBytes::new(py, key.bytes()))
 }
 
-/// Runs the program `dcudp` with its arguments, its own name first. Returns the exit status.
+/// Runs the program `dcudp` with its arguments, its own name first; a scenario of UDT has the control of `--cc
+/// FILE.py:CLASS`. Returns the exit status, and the fault of a controller if there was one.
 #[pyfunction]
-pub(crate) fn dcudp_program(py: Python<'_>, typed: Vec<OsString>) -> u8 {
-    py.detach(|| incastle_dcudp::run(typed))
+#[pyo3(signature = (typed, own=None))]
+pub(crate) fn dcudp_program(
+    py: Python<'_>,
+    typed: Vec<OsString>,
+    own: Option<PyRef<'_, Scenario>>,
+) -> (u8, Option<ControllerFault>) {
+    let faults = Arc::new(Faults::default());
+    let own = own.and_then(|scenario| {
+        let bound = controllers(py, &scenario.makers, &faults);
+        own_control(&scenario.inner.with_controllers(&bound))
+    });
+    let status = py.detach(|| incastle_dcudp::run_with(typed, own));
+    (status, faults.take())
+}
+
+/// The control of the first flows of a scenario, if they are UDT's.
+fn own_control(scenario: &core::Scenario) -> Option<OwnControl> {
+    let (_, group) = scenario.tables().flows.first()?;
+    let Kind::Udt(udt) = &group.transport.kind else {
+        return None;
+    };
+    let udt = udt.clone();
+    Some(OwnControl {
+        config: udt.to_config([DEFAULT_CAPACITY; 2]),
+        controller: Arc::new(move |payload| {
+            let mut udt = udt.clone();
+            udt.stream.packet_size = payload + Bytes::new(HEADERS);
+            udt.controller(0)
+        }),
+    })
 }

@@ -243,6 +243,9 @@ pub enum ConfigError {
     /// An accurate ACK covers a packet, and waits for a part of a round trip.
     #[error("accurate ACKs must cover at least 1 packet and 1 part of a round trip")]
     AckRate,
+    /// A program has no control where it is to have one.
+    #[error("the program gives no control of its own")]
+    NoControl,
     /// DCUDP paces at C.
     #[error("DCUDP needs an interface rate C above 0")]
     NoCapacity,

@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use incastle_congestion::NamedController;
 use incastle_socket::{ConnectionConfig, Control, Endpoint, EndpointConfig, OwnControl, Rate};
 use incastle_transport::udt::{Accurate, Config};
-use incastle_units::Bytes;
 
 use super::world::{data, read, write};
 use crate::run;
@@ -23,9 +22,9 @@ fn own(made: &Arc<AtomicU32>) -> OwnControl {
     let capacity = Rate::from_bits_per_second(1_000_000_000);
     OwnControl {
         config: Config::windowed(capacity, Accurate::default()),
-        controller: Arc::new(move || {
+        controller: Arc::new(move |payload| {
             made.fetch_add(1, Ordering::Relaxed);
-            NamedController::Dctcp.algorithm(Bytes::new(1456))
+            NamedController::Dctcp.algorithm(payload)
         }),
     }
 }
