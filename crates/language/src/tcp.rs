@@ -37,12 +37,14 @@ table! {
         value mss: Bytes = default_mss(), in between(Bytes::new(1), Bytes::new(65_000));
         /// The loss recovery.
         value recovery: tcp::Recovery = preset.recovery(congestion.as_ref()), shown "`\"rack-tlp\"`; under `preset = \"ns-2-2010\"` `\"reno\"` with reno, `\"new-reno\"` with new-reno, `\"rack-tlp\"` with bbr, else `\"sack\"`";
-        /// Tail loss probes (RFC 8985, section 7). They need `recovery = "rack-tlp"`, as the next three do.
+        /// Tail loss probes (RFC 8985, section 7). They need `recovery = "rack-tlp"`, as the next four do.
         value tail_loss_probe: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
         /// Reports of segments that arrived twice (RFC 2883). They widen RACK's window for reordering, and undo needless recoveries.
         value dsack: bool = is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false";
         /// Proportional rate reduction in recovery (RFC 9937).
         value prr: bool = preset.is_recent() && is_rack(recovery) && !is_bbr(congestion.as_ref()), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"` and under bbr";
+        /// The same after a mark, as in Linux: the window falls over a round trip. Else a mark sets it at once. It needs `recovery = "rack-tlp"`.
+        value prr_on_ecn: bool = false;
         /// Detection of spurious timeouts, which are then undone (RFC 5682).
         value f_rto: bool = preset.is_recent() && is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"`";
         /// RACK-TLP as RFC 8985 has it, or as Linux: with longer timers of probes and of reordering, and without timestamps. `"linux"` needs `recovery = "rack-tlp"`.
@@ -476,6 +478,7 @@ impl Tcp {
             tail_loss_probe: self.tail_loss_probe,
             dsack: self.dsack,
             prr: self.prr,
+            prr_on_ecn: self.prr_on_ecn,
             f_rto: self.f_rto,
             loss_detection: self.loss_detection,
             ecn: self.ecn.with(self.ce_change),

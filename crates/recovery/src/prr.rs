@@ -1,7 +1,7 @@
 //! Proportional rate reduction (RFC 9937): how much a sender may send for each acknowledgement of a
 //! recovery, so that the window shrinks evenly to the controller's.
 //!
-//! Leaves out: reductions on ECN, which set the window at once.
+//! An episode may also follow a mark, as in Linux. Leaves out: when it begins and ends.
 
 /// An acknowledgement of a recovery. Octets.
 #[derive(Debug, Clone, Copy)]

@@ -286,6 +286,7 @@ fn transfers() -> impl Strategy<Value = Transfer> {
                 tail_loss_probe,
                 dsack,
                 prr: prr && algo != Algo::Bbr,
+                prr_on_ecn: prr && algo != Algo::Bbr && f_rto,
                 f_rto,
                 loss_detection: if linux {
                     tcp::LossDetection::Linux

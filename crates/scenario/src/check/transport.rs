@@ -204,6 +204,7 @@ fn check_rack(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         ("tail_loss_probe", tcp.tail_loss_probe, "true"),
         ("dsack", tcp.dsack, "true"),
         ("prr", tcp.prr, "true"),
+        ("prr_on_ecn", tcp.prr_on_ecn, "true"),
         ("f_rto", tcp.f_rto, "true"),
         (
             "loss_detection",
@@ -260,6 +261,12 @@ fn check_bbr(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
             tcp.prr,
             "bbr has a window for recovery, which prr would replace",
             "set prr = false",
+        ),
+        (
+            "prr_on_ecn",
+            tcp.prr_on_ecn,
+            "bbr is modelled without ECN",
+            "set prr_on_ecn = false",
         ),
     ];
     let unknown: Vec<String> = cx.error_keys();

@@ -95,6 +95,8 @@ pub struct Config {
     pub dsack: bool,
     /// Proportional rate reduction in recovery (RFC 9937).
     pub prr: bool,
+    /// The same after a mark; else a mark sets the window at once.
+    pub prr_on_ecn: bool,
     /// Detection of spurious timeouts (RFC 5682).
     pub f_rto: bool,
     /// RACK-TLP as RFC 8985 has it, or as Linux.
@@ -141,6 +143,7 @@ impl Default for Config {
             tail_loss_probe: false,
             dsack: false,
             prr: false,
+            prr_on_ecn: false,
             f_rto: false,
             loss_detection: LossDetection::Rfc,
             ecn: EcnMode::Off,
@@ -198,7 +201,7 @@ pub enum ConfigError {
     NoGranularity,
     /// A mechanism whose prerequisite is missing.
     #[error(
-        "tail_loss_probe, dsack, prr, f_rto and Linux's loss_detection need recovery by RACK-TLP"
+        "tail_loss_probe, dsack, prr, prr_on_ecn, f_rto and Linux's loss_detection need recovery by RACK-TLP"
     )]
     NeedsRack,
     /// The limits of the timer contradict each other.
@@ -213,8 +216,11 @@ impl Config {
         let too_short = rto.min == Span::ZERO || rto.initial == Span::ZERO;
         let too_long = rto.min > rto.max || rto.initial > rto.max;
         let mss = Bytes::new(u64::from(self.mss));
-        let mechanisms = [self.tail_loss_probe, self.dsack, self.prr, self.f_rto];
-        let needs_rack = mechanisms.contains(&true) || self.loss_detection != LossDetection::Rfc;
+        let reductions = [self.prr, self.prr_on_ecn];
+        let mechanisms = [self.tail_loss_probe, self.dsack, self.f_rto];
+        let needs_rack = mechanisms.contains(&true)
+            || reductions.contains(&true)
+            || self.loss_detection != LossDetection::Rfc;
         let mistakes = [
             (self.mss == 0, ConfigError::NoSegment),
             (self.delayed_ack_count == 0, ConfigError::NoAck),

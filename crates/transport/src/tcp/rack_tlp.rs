@@ -1,9 +1,9 @@
 //! The sender with loss detection by time (RFC 8985): joins the records of transmissions, RACK, tail loss
 //! probes, proportional rate reduction, F-RTO and the undoing of needless reactions.
 //!
-//! One timer serves retransmission, reordering and probes (section 8). Leaves out: a reduction by PRR on
-//! ECN.
+//! One timer serves retransmission, reordering and probes (section 8).
 
+mod marks;
 mod sending;
 
 use incastle_congestion::{CongestionEvent, ControlState, Controller, Echo, LimitedBy, Phase};
@@ -28,8 +28,10 @@ pub(super) struct RackTlp {
     rack: Rack,
     probe: TailLossProbe,
     f_rto: FRto,
-    /// In recovery, where it is on.
+    /// In recovery, and after a mark, where it is on.
     prr: Option<Box<Prr>>,
+    /// It reduces the window because of a mark, until data beyond this are acknowledged.
+    marked_until: Option<u64>,
     undo: Option<Box<Undo>>,
     /// The first transmission after the last reaction to a loss.
     reacted_at: u64,
@@ -55,6 +57,7 @@ impl RackTlp {
             probe: TailLossProbe::default(),
             f_rto: FRto::Off,
             prr: None,
+            marked_until: None,
             undo: None,
             reacted_at: 0,
             forced: false,
@@ -85,12 +88,13 @@ impl RackTlp {
     fn is_calm(&self) -> bool {
         let no_timeout = self.f_rto == FRto::Off && self.reordering_at == Time::NEVER;
         no_timeout
+            && self.prr.is_none()
             && self.probe.is_idle()
             && !self.flight.is_sampled()
             && self.rack.is_calm(&self.flight)
     }
 
-    /// The window: in recovery that of PRR, where it is on.
+    /// The window: that of PRR, where a reduction is under way.
     #[inline]
     fn window(&self, cwnd: u64) -> u64 {
         self.prr.as_ref().map_or(cwnd, |prr| prr.cwnd())
@@ -116,7 +120,7 @@ impl RackTlp {
         self.probe_at = Time::NEVER;
         self.forced = true;
         self.reacted_at = self.flight.transmissions();
-        self.prr = None;
+        self.end_reduction();
         self.f_rto = FRto::Off;
     }
 }
@@ -211,6 +215,9 @@ impl Sender {
             limited_by: self.stream.limit.by(),
         };
         self.report_ack(io, progress);
+        if self.is_reducing_for_mark() {
+            self.reduce(io, info.ack - una, true);
+        }
         self.restart_timers(io, true);
     }
 
@@ -301,8 +308,9 @@ impl Sender {
     fn check_spurious(&mut self, io: &mut Io<'_>, news: &News, advanced: bool) {
         let rack = self.rack.as_mut().expect("called where RACK is on");
         if news.recovered {
-            rack.prr = None;
+            rack.end_reduction();
         }
+        rack.end_reduction_for_mark(self.space.una());
         if (news.dsack.is_some() && rack.undo.is_some()) || rack.f_rto != FRto::Off {
             self.check_reaction(io, *news, advanced);
         }
@@ -335,7 +343,7 @@ impl Sender {
         {
             io.algorithm.restore(&undo.before);
             rack.flight.unmark();
-            rack.prr = None;
+            rack.end_reduction();
             rack.f_rto = FRto::Off;
             rack.forced = false;
             self.recovery.reopen();

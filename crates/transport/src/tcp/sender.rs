@@ -458,7 +458,7 @@ impl Sender {
             echo,
             rtt,
             limited_by,
-            phase: self.recovery.phase(),
+            phase: self.reported_phase(io.config),
             hops: &[],
             hop_count: None,
             remote_delay: None,
@@ -467,7 +467,19 @@ impl Sender {
         io.algorithm.on_ack(&mut cx, &sample);
         if echo == Echo::Congestion && self.report(io, CongestionEvent::Ecn) == Reaction::Reduced {
             io.stats.ecn_reductions += 1;
+            if io.config.prr_on_ecn {
+                self.begin_reduction_for_mark(acked);
+            }
         }
+    }
+
+    /// The phase for the controller: its window does not grow either while it is approached after a mark.
+    #[inline(always)]
+    fn reported_phase(&self, config: &Config) -> Phase {
+        if config.prr_on_ecn && self.is_reducing_for_mark() {
+            return Phase::Recovery;
+        }
+        self.recovery.phase()
     }
 
     /// Reports a congestion event to the controller.

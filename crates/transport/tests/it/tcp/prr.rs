@@ -1,6 +1,6 @@
 //! Proportional rate reduction (RFC 9937), and the figures of its section 8.
 
-use incastle_transport::tcp::{Config, Recovery};
+use incastle_transport::tcp::{Config, EcnMode, Recovery};
 use incastle_units::{Bytes, Span};
 
 use super::script::{beginning, judged, rack, timeouts, write};
@@ -86,9 +86,9 @@ fn losses_that_the_timer_finds_within_a_recovery_count_as_no_delivery() {
 }
 
 /// The segments of A for each ACK of the round trip after the losses, `N` for new data and `R` for retransmissions, in a
-/// figure of RFC 9937, section 8: 20 segments, of which the first are lost. A segment has one octet, as the figures count
-/// in segments; each ACK arrives a millisecond after the one before.
-fn responses(config: &Config, lost: u64, acks: u64) -> String {
+/// figure of RFC 9937, section 8: 20 segments, of which the first are lost, or have another fate. A segment has one octet,
+/// as the figures count in segments; each ACK arrives a millisecond after the one before.
+fn responses(config: &Config, first: u64, fate: Fate, acks: u64) -> String {
     let config = Config {
         mss: 1,
         initial_window: Bytes::new(20),
@@ -99,7 +99,7 @@ fn responses(config: &Config, lost: u64, acks: u64) -> String {
     write(1, 100)(&mut wire);
     let mut number = 0;
     wire.judge = Box::new(move |packet| match (packet.from, packet.at == ms(110)) {
-        (0, _) if packet.at == ms(100) && packet.seq() <= lost => Fate::Drop,
+        (0, _) if packet.at == ms(100) && packet.seq() <= first => fate,
         (1, true) => {
             number += 1;
             Fate::Delay(Span::from_ms(number))
@@ -139,17 +139,35 @@ fn both() -> [Config; 2] {
 fn figure_1_a_single_loss() {
     let [prr, sack] = both();
     let expected = "N N R . N . N . N . N . N . N . N . . N N N";
-    assert_eq!(responses(&prr, 1, 22), expected);
+    assert_eq!(responses(&prr, 1, Fate::Drop, 22), expected);
     let expected = "N N R . . . . . . . . . N N N N N N N N N N";
-    assert_eq!(responses(&sack, 1, 22), expected);
+    assert_eq!(responses(&sack, 1, Fate::Drop, 22), expected);
+}
+
+/// Of 20 segments one is marked: the window falls to 10, over the round trip or at once.
+#[test]
+fn a_mark_lowers_the_window_over_a_round_trip() {
+    let at_once = Config {
+        ecn: EcnMode::Classic,
+        ..rack(20)
+    };
+    let spread = Config {
+        prr_on_ecn: true,
+        ..at_once
+    };
+    // ACK 19 leaves 10 in flight, as many as the window holds.
+    let expected = "N . N . N . N . N . N . N . N . N . .";
+    assert_eq!(responses(&spread, 1, Fate::Mark, 19), expected);
+    let expected = ". . . . . . . . . . N N N N N N N N N";
+    assert_eq!(responses(&at_once, 1, Fate::Mark, 19), expected);
 }
 
 /// Figure 2.
 #[test]
 fn figure_2_a_burst_of_losses() {
     let [prr, sack] = both();
-    assert_eq!(responses(&prr, 15, 5), "N N R R R");
-    assert_eq!(responses(&sack, 15, 5), "N N 0N6R R R");
+    assert_eq!(responses(&prr, 15, Fate::Drop, 5), "N N R R R");
+    assert_eq!(responses(&sack, 15, Fate::Drop, 5), "N N 0N6R R R");
 }
 
 #[test]

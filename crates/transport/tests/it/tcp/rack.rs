@@ -204,6 +204,7 @@ fn configurations() -> Vec<Config> {
         let on = |bit: u8| bits & (1 << bit) != 0;
         all.push(Config {
             prr: on(0),
+            prr_on_ecn: on(0),
             handshake: on(1),
             delayed_ack_count: if on(2) { 2 } else { 1 },
             f_rto: on(3),

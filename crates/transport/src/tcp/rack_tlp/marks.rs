@@ -1,0 +1,50 @@
+//! The reduction after a mark, spread over a round trip by PRR as Linux has it in its state CWR (`tcp_enter_cwr`,
+//! `tcp_cwnd_reduction`, `tcp_end_cwnd_reduction`, Linux 6.18). A loss ends it for a recovery.
+//!
+//! Leaves out: one reduction for a mark and a loss of the same round trip is the controller's matter.
+
+use incastle_congestion::Phase;
+use incastle_recovery::Prr;
+
+use super::RackTlp;
+use crate::tcp::sender::Sender;
+
+impl RackTlp {
+    /// The window is the controller's from here on.
+    pub(super) fn end_reduction(&mut self) {
+        self.prr = None;
+        self.marked_until = None;
+    }
+
+    /// `tcp_fastretrans_alert`: it lasts until something beyond the data sent before it is acknowledged.
+    #[inline(always)]
+    pub(super) fn end_reduction_for_mark(&mut self, una: u64) {
+        if self.marked_until.is_some_and(|until| una > until) {
+            self.end_reduction();
+        }
+    }
+}
+
+impl Sender {
+    /// Whether the window shrinks because of a mark.
+    #[inline(always)]
+    pub(in crate::tcp) fn is_reducing_for_mark(&self) -> bool {
+        let rack = self.rack.as_ref();
+        rack.is_some_and(|rack| rack.marked_until.is_some())
+    }
+
+    /// The controller has lowered its window at an acknowledgement with ECE, which acknowledged this many octets.
+    #[cold]
+    pub(in crate::tcp) fn begin_reduction_for_mark(&mut self, acked: u64) {
+        let (una, max) = (self.space.una(), self.space.max());
+        let Some(rack) = &mut self.rack else {
+            return;
+        };
+        // RFC 9937, section 6.1, for the RecoverFS of a loss.
+        let outstanding = max - una - rack.flight.sacked_octets() + acked;
+        if self.recovery.phase() == Phase::Open && outstanding > 0 {
+            rack.prr = Some(Box::new(Prr::new(outstanding)));
+            rack.marked_until = Some(max);
+        }
+    }
+}
