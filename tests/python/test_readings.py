@@ -40,10 +40,15 @@ def truth(scenario: Scenario, claim: int) -> float:
 
 
 def noise(salt: int) -> Callable[[Scenario, int], float]:
-    """Let every run and claim have a value of its own, evenly from 0 to 1."""
+    """Let every run and claim have a value of its own, evenly from 0 to 1.
+
+    It follows from the keys that the made-up paper varies alone: another key of the language, which
+    every scenario has by default, changes no draw.
+    """
 
     def value(scenario: Scenario, claim: int) -> float:
-        text = f"{salt} {claim} {scenario}"
+        varied = (scenario["run"], scenario["network"], scenario["host"]["jitter"])
+        text = f"{salt} {claim} {varied} {scenario['transport']['min_cwnd']}"
         return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=4).digest()) / 2**32
 
     return value
@@ -70,9 +75,9 @@ def test_the_truth_is_found_and_is_better_on_what_was_held_out(made: Paper) -> N
 
 
 def test_noise_does_not_fool_the_search(made: Paper) -> None:
-    results = [found(made, noise(salt)) for salt in range(6)]
+    results = [found(made, noise(salt)) for salt in range(12)]
     fitted = [one.score(one.nearest) - one.score(DEFAULT) for one in results]
-    assert min(fitted) > 1  # the fit alone would be believed
+    assert sum(fitted) / len(fitted) > 1  # the fit alone would be believed
     held_out = [sum(one.gains) for one in results]
     assert sum(held_out) / len(held_out) < sum(fitted) / len(fitted) / 4
     assert sum(one.is_better for one in results) <= 1  # one in forty by chance
