@@ -234,8 +234,8 @@ def test_a_case_that_turns_out_to_need_too_many_is_left(tmp_path: Path) -> None:
 def test_a_budget_that_cannot_decide_is_not_spent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # Each experiment is read by two claims: a seed counts half. Of y 30 further seeds are needed,
-    # of x, for the other case, two.
+    # Each experiment is read by two claims: a seed counts half. The case needs 30 further seeds of
+    # y, the other case two of x.
     values = {**CLEAR, "y": swinging(12, 3)}
     monkeypatch.setitem(deciding.BUDGET, Length.DEFAULT, 16.0)
     found, _, _ = judged(paper(tmp_path), values)

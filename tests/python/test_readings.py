@@ -180,7 +180,7 @@ def test_a_budget_pays_for_the_cheapest_and_leaves_out_what_is_too_dear(
     assert names == ["window", "window", "g", "g", "delay", "delay"]
     words = readings_study.study(result).words[0]
     assert "; 6 of the values alone: the search ended early, as the budget was spent." in words
-    # What fits is still combined.
+    # The values that fit are still combined.
     assert max(map(len, order)) > 1
 
 

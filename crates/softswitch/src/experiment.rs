@@ -1,5 +1,5 @@
-//! An experiment: a network, and the workloads of its hosts, from beginning to end. A `Medium` makes the connections: those
-//! of the kernel's TCP are here, others in other crates.
+//! An experiment: a network, and the workloads of its hosts, from beginning to end. A `Medium` makes the connections: this
+//! crate has the kernel's TCP, the crate `realtime` our own transport.
 
 use std::fs;
 use std::io::{self, PipeReader, Read};

@@ -35,7 +35,7 @@ class Price:
     budget: float
 
     def of(self, seeds: Mapping[str, int]) -> float:
-        """Give the cost of so many seeds of some experiments, beyond the plan's."""
+        """Return the cost of this number of seeds of some experiments, beyond the plan's."""
         return sum(
             self.work[name] * max(0, count - self.planned[name]) for name, count in seeds.items()
         )
@@ -77,5 +77,5 @@ class Candidate:
 
 
 def joined(bought: Mapping[str, int], names: Iterable[str], seeds: int) -> dict[str, int]:
-    """Give the seeds of experiments, once some have at least so many."""
+    """Return the seeds of experiments, where some have at least this number."""
     return {**bought, **{name: max(bought.get(name, 0), seeds) for name in names}}

@@ -4,7 +4,7 @@
 //! All propagation is behind the link. A packet that finds `capacity` waiting is lost, others that find more than
 //! `marking_threshold` waiting are marked. Each packet has its own ACK, late by up to a service time at random, in
 //! order. A lost packet is reported at the time of its ACK, and its data count as repaired. Interfaces are as fast as
-//! the link. Nothing is lost on the way back.
+//! the link. ACKs are never lost.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -54,7 +54,7 @@ pub(crate) struct Bin {
     pub(crate) served: Vec<u64>,
     pub(crate) marked: u64,
     pub(crate) lost: u64,
-    /// Of the packets waiting at each sample.
+    /// The packets waiting at each sample.
     pub(crate) queue_sum: u64,
     pub(crate) samples: u64,
     pub(crate) queue_max: u64,
@@ -81,7 +81,7 @@ impl Totals {
     }
 }
 
-/// What a run shows: bins of equal length.
+/// The measures of a run, in bins of equal length.
 pub(crate) struct Record {
     pub(crate) every: Span,
     pub(crate) bins: Vec<Bin>,
