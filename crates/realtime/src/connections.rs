@@ -5,13 +5,15 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::future::poll_fn;
 use std::io;
 use std::net::{SocketAddr, SocketAddrV4};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
 
 use incastle_socket::{
-    Connection, ConnectionConfig, Endpoint, EndpointConfig, Listener, RecvStream,
+    Connection, ConnectionConfig, Endpoint, EndpointConfig, Listener, RecvStream, Timer,
 };
 use incastle_softswitch::address;
 use incastle_softswitch::clock::Clock;
@@ -23,7 +25,6 @@ use tokio::io::AsyncReadExt;
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Notify;
 
-use crate::alarm::Alarm;
 use crate::pipe::Pipe;
 use crate::transports::{Failed, Path, Transports};
 
@@ -56,7 +57,7 @@ struct News {
 /// All connections.
 pub struct Sockets {
     runtime: Runtime,
-    alarm: Alarm,
+    timer: Timer,
     flows: Vec<Arc<Flow>>,
     by_address: HashMap<(u32, u16), usize>,
     news: Arc<News>,
@@ -88,9 +89,9 @@ impl Sockets {
         transports: &Transports,
     ) -> io::Result<Self> {
         let runtime = Builder::new_current_thread().enable_io().build()?;
-        let alarm = {
+        let timer = {
             let _within = runtime.enter();
-            Alarm::new()?
+            Timer::new()?
         };
         let graph = plan.network.graph().map_err(io::Error::other)?;
         let maker = Maker {
@@ -126,12 +127,20 @@ impl Sockets {
         }
         Ok(Self {
             runtime,
-            alarm,
+            timer,
             flows,
             by_address,
             news,
             failed: transports.failed(),
         })
+    }
+}
+
+fn rings(timer: &mut Timer, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    match timer.poll(cx) {
+        Ok(true) => Poll::Ready(Ok(())),
+        Ok(false) => Poll::Pending,
+        Err(error) => Poll::Ready(Err(error)),
     }
 }
 
@@ -253,9 +262,9 @@ async fn serve(connection: &Connection, pipe: &Pipe, read: impl Fn(u64) + Send) 
     let writing = pipe.serve(connection.send_stream().map_err(io::Error::other)?);
     let reading = read_all(connection.recv_stream().map_err(io::Error::other)?, read);
     tokio::pin!(writing, reading);
-    std::future::poll_fn(|cx| match reading.as_mut().poll(cx) {
-        std::task::Poll::Pending => writing.as_mut().poll(cx),
-        done @ std::task::Poll::Ready(_) => done,
+    poll_fn(|cx| match reading.as_mut().poll(cx) {
+        Poll::Pending => writing.as_mut().poll(cx),
+        done @ Poll::Ready(_) => done,
     })
     .await
 }
@@ -302,10 +311,13 @@ impl Endpoints for Sockets {
 
     fn wait(&mut self, clock: &Clock, until: Time, out: &mut Vec<Happened>) -> io::Result<()> {
         let left = until.saturating_since(clock.now());
-        let (alarm, news) = (&self.alarm, &self.news);
+        let now = Instant::now();
+        let (timer, news) = (&mut self.timer, &self.news);
+        // It may ring early, for a wait that news have ended: the workload then waits again.
+        timer.arm(now, now + Duration::from_nanos(left.as_ps() / 1_000))?;
         self.runtime.block_on(async {
             tokio::select! {
-                rung = alarm.after(left) => rung,
+                rung = poll_fn(|cx| rings(timer, cx)) => rung,
                 () = news.any.notified() => Ok(()),
             }
         })?;

@@ -5,7 +5,6 @@
 //!
 //! Leaves out: connections without a handshake, `send_buffer`, framing: real ones have none of these.
 
-mod alarm;
 mod connections;
 mod pipe;
 mod transports;

@@ -58,6 +58,7 @@ pub use listener::Listener;
 pub use network::network_of;
 pub use statistics::{EndpointStatistics, Ignored, Statistics, WindowStatistics};
 pub use stream::{RecvStream, SendStream};
+pub use timer::Timer;
 
 pub use incastle_congestion::{NamedController, TransmissionMode};
 pub use incastle_secure::{Key, Statistics as SessionStatistics};

@@ -14,13 +14,14 @@ use tokio::io::unix::AsyncFd;
 
 /// An alarm.
 #[derive(Debug)]
-pub(crate) struct Timer {
+pub struct Timer {
     fd: AsyncFd<OwnedFd>,
     armed: Option<Instant>,
 }
 
 impl Timer {
-    pub(crate) fn new() -> io::Result<Self> {
+    /// An alarm that is not set. Must be called within a runtime of tokio.
+    pub fn new() -> io::Result<Self> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let fd = timerfd_create(TimerfdClockId::Monotonic, flags)?;
         #[expect(
@@ -33,7 +34,7 @@ impl Timer {
 
     /// Wakes the task at that instant, or at an earlier one that was set before. An early alarm does no harm,
     /// and most deadlines move before they come.
-    pub(crate) fn arm(&mut self, now: Instant, at: Instant) -> io::Result<()> {
+    pub fn arm(&mut self, now: Instant, at: Instant) -> io::Result<()> {
         if self.armed.is_some_and(|armed| armed <= at) {
             return Ok(());
         }
@@ -59,7 +60,7 @@ impl Timer {
 
     /// Whether the alarm came; else the task is woken when it comes. Setting it anew clears what it
     /// counted, so that nothing needs to be read.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
+    pub fn poll(&mut self, cx: &mut Context<'_>) -> io::Result<bool> {
         let mut fired = false;
         while let Poll::Ready(guard) = self.fd.poll_read_ready(cx) {
             guard?.clear_ready();
