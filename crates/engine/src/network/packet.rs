@@ -372,20 +372,20 @@ impl Packet {
                     body: u64::from(segment.seq) << 32 | u64::from(segment.ack),
                 }
             }
-            Body::Rdma { packet, .. } => {
-                let bits = u64::from(packet.opcode.bth()) | u64::from(packet.echo) << 7;
-                let numbers = u64::from(packet.psn) << 32 | u64::from(packet.msn) << 8;
-                Identity {
-                    head: head ^ bits << 24,
-                    body: numbers ^ u64::from(packet.length),
-                }
-            }
             _ => self.other_identity(head),
         }
     }
 
     #[inline(never)]
     fn other_identity(&self, head: u64) -> Identity {
+        if let Body::Rdma { packet, .. } = &self.body {
+            let bits = u64::from(packet.opcode.bth()) | u64::from(packet.echo) << 7;
+            let numbers = u64::from(packet.psn) << 32 | u64::from(packet.msn) << 8;
+            return Identity {
+                head: head ^ bits << 24,
+                body: numbers ^ u64::from(packet.length),
+            };
+        }
         let (bits, body) = match &self.body {
             Body::Segment { .. } | Body::Rdma { .. } => unreachable!("they are matched before"),
             Body::Datagram(datagram) => (0, datagram.seq),

@@ -458,7 +458,11 @@ impl Sender {
             echo,
             rtt,
             limited_by,
-            phase: self.reported_phase(io.config),
+            phase: if io.config.prr_on_ecn {
+                self.phase_after_marks()
+            } else {
+                self.recovery.phase()
+            },
             hops: &[],
             hop_count: None,
             remote_delay: None,
@@ -471,15 +475,6 @@ impl Sender {
                 self.begin_reduction_for_mark(acked);
             }
         }
-    }
-
-    /// The phase for the controller: its window does not grow either while it is approached after a mark.
-    #[inline(always)]
-    fn reported_phase(&self, config: &Config) -> Phase {
-        if config.prr_on_ecn && self.is_reducing_for_mark() {
-            return Phase::Recovery;
-        }
-        self.recovery.phase()
     }
 
     /// Reports a congestion event to the controller.

@@ -27,10 +27,20 @@ impl RackTlp {
 
 impl Sender {
     /// Whether the window shrinks because of a mark.
-    #[inline(always)]
-    pub(in crate::tcp) fn is_reducing_for_mark(&self) -> bool {
+    pub(super) fn is_reducing_for_mark(&self) -> bool {
         let rack = self.rack.as_ref();
         rack.is_some_and(|rack| rack.marked_until.is_some())
+    }
+
+    /// The phase for the controller: its window does not grow either while it is approached after a mark. Out of line: few
+    /// senders have it.
+    #[cold]
+    #[inline(never)]
+    pub(in crate::tcp) fn phase_after_marks(&self) -> Phase {
+        if self.is_reducing_for_mark() {
+            return Phase::Recovery;
+        }
+        self.recovery.phase()
     }
 
     /// The controller has lowered its window at an acknowledgement with ECE, which acknowledged this many octets.
