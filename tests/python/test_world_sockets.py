@@ -148,18 +148,7 @@ def test_a_class_of_python_is_a_control_on_sockets(tmp_path: Path) -> None:
     [
         ({"transport": {"kind": "rdma"}}, 'our sockets are "udt" and "dcudp"'),
         ({"flows.first": DATAGRAMS}, "flows of .tcp. run over UDT"),
-        ({"transport.framing": "ethernet"}, "transport.framing=ip"),
-        (
-            {
-                "flows.first": {
-                    "workload": "query",
-                    "rate": 10,
-                    "from": "sender:0",
-                    "to": "sender:1",
-                }
-            },
-            "queries at random instants have no counterpart in the world sockets",
-        ),
+        ({"flows.first.transport": {"framing": "ethernet"}}, "transport.framing=ethernet"),
         ({"switch.queue": {"kind": "drr"}}, "no counterpart in the world sockets: queues"),
         ({"network.senders": 50}, "at most 40"),
     ],

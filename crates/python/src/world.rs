@@ -10,7 +10,7 @@ use incastle_realtime::Transports;
 use incastle_scenario::Scenario;
 use incastle_scenario::language::switch::{Queue, Switch};
 use incastle_scenario::topology::layout::{End, Link};
-use incastle_softswitch::plan::{NetworkPlan, PortPlan, QueuePlan, Text};
+use incastle_softswitch::plan::{FramingPlan, NetworkPlan, PortPlan, QueuePlan, Text};
 use incastle_units::Bytes;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -82,6 +82,7 @@ pub(crate) fn network_plan(scenario: &Scenario, dilation: u64) -> Result<Network
         switches: layout.switches.iter().map(ToString::to_string).collect(),
         ports,
         mtu: Text(Bytes::new(1_500)),
+        framing: FramingPlan::Ip,
         dilation,
         seed: scenario.seed(),
     };

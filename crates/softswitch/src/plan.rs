@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::str::FromStr;
 
+use incastle_links::Framing;
 use incastle_queueing::{
     DoubleThresholdConfig, LinearMarkerConfig, PortBuffer, QueueConfig, QueueError, RedAction,
     RedConfig, ThresholdConfig,
@@ -49,12 +50,26 @@ pub struct NetworkPlan {
     /// The largest IP packet.
     #[serde(default = "default_mtu")]
     pub mtu: Text<Bytes>,
+    /// What rates, buffers and queues count of a packet.
+    #[serde(default)]
+    pub framing: FramingPlan,
     /// The factor by which real time is slower.
     #[serde(default = "one")]
     pub dilation: u64,
     /// The seed of random draws.
     #[serde(default = "one")]
     pub seed: u64,
+}
+
+/// The link layer of all links.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FramingPlan {
+    /// IP packets only.
+    #[default]
+    Ip,
+    /// Ethernet's 38 bytes too, at least 84 in all.
+    Ethernet,
 }
 
 /// A port, and the link behind it.
@@ -211,14 +226,19 @@ impl NetworkPlan {
         let ports: Result<Vec<GraphPort>, PlanError> = self
             .ports
             .iter()
-            .map(|port| port.build(&numbers, self.dilation))
+            .map(|port| port.build(&numbers, self))
             .collect();
         Ok(Graph::new(names.clone(), self.hosts.len(), ports?)?)
     }
 }
 
 impl PortPlan {
-    fn build(&self, numbers: &HashMap<&str, usize>, dilation: u64) -> Result<GraphPort, PlanError> {
+    fn build(
+        &self,
+        numbers: &HashMap<&str, usize>,
+        network: &NetworkPlan,
+    ) -> Result<GraphPort, PlanError> {
+        let dilation = network.dilation;
         let (from, to) = (&self.from, &self.to);
         let node = |name: &String| {
             let missing = || PlanError::NoNode(from.clone(), to.clone(), name.clone());
@@ -236,6 +256,10 @@ impl PortPlan {
             to: node(to)?,
             config: PortConfig {
                 rate,
+                framing: match network.framing {
+                    FramingPlan::Ip => Framing::IP,
+                    FramingPlan::Ethernet => Framing::ETHERNET,
+                },
                 delay: self.delay.0.saturating_mul(dilation),
                 buffer: self
                     .buffer

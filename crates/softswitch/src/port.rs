@@ -9,6 +9,7 @@
 
 use std::collections::VecDeque;
 
+pub use incastle_links::Framing;
 use incastle_queueing::{
     Arrival, Discipline, DropCause, Marker, PortBuffer, QueueConfig, QueueState, Verdict,
 };
@@ -22,8 +23,10 @@ use crate::samples::QueueLength;
 /// The parameters of a port and of the link behind it. They must pass the checks of `queueing`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PortConfig {
-    /// The rate; IP headers count.
+    /// The rate; IP headers and framing count.
     pub rate: Rate,
+    /// What the link layer adds to a packet: all sizes have it.
+    pub framing: Framing,
     /// The delay of the link.
     pub delay: Span,
     /// The limit on what waits and what is being sent.
@@ -43,6 +46,8 @@ struct Held {
     begins: Time,
     /// When it arrives at the receiver.
     due: Time,
+    /// Its bytes on the wire.
+    size: Bytes,
     packet: Vec<u8>,
 }
 
@@ -61,7 +66,7 @@ pub struct Counts {
     pub dropped_early: u64,
     /// Packets that left.
     pub left: u64,
-    /// Their bytes, IP headers included.
+    /// Their bytes, IP headers and framing included.
     pub left_bytes: u64,
 }
 
@@ -83,7 +88,7 @@ pub enum Outcome {
 pub struct Recorded {
     /// The instant.
     pub at: Time,
-    /// The packet.
+    /// The packet's bytes on the wire.
     pub size: Bytes,
     /// Its ECN field.
     pub ecn: Ecn,
@@ -96,6 +101,7 @@ pub struct Port {
     discipline: Marker,
     buffer: PortBuffer,
     serializer: Serializer,
+    framing: Framing,
     delay: Span,
     bleach: bool,
     /// When the port is free again.
@@ -118,6 +124,7 @@ impl Port {
             discipline: config.queue.build(config.rate),
             buffer: config.buffer,
             serializer: Serializer::new(config.rate),
+            framing: config.framing,
             delay: config.delay,
             bleach: config.bleach,
             free_at: Time::ZERO,
@@ -137,7 +144,7 @@ impl Port {
         if self.bleach {
             ip::bleach(&mut packet);
         }
-        let (size, ecn) = (Bytes::new(packet.len() as u64), ip::ecn(&packet));
+        let (size, ecn) = (self.wire_bytes(&packet), ip::ecn(&packet));
         let outcome = self.judge(now, &Arrival { size, ecn }, rng);
         self.counts.arrived += 1;
         self.counts.ect += u64::from(ecn.is_capable());
@@ -151,7 +158,7 @@ impl Port {
             Outcome::DroppedEarly => self.counts.dropped_early += 1,
         }
         if matches!(outcome, Outcome::Stored | Outcome::Marked) {
-            self.store(now, packet);
+            self.store(now, size, packet);
         }
         if let Some(record) = &mut self.record {
             record.push(Recorded {
@@ -185,8 +192,12 @@ impl Port {
         }
     }
 
-    fn store(&mut self, now: Time, packet: Vec<u8>) {
-        let size = Bytes::new(packet.len() as u64);
+    fn wire_bytes(&self, packet: &[u8]) -> Bytes {
+        let ip_bytes = u16::try_from(packet.len()).expect("an IP packet has at most 65,535 bytes");
+        Bytes::new(u64::from(self.framing.wire_bytes(ip_bytes)))
+    }
+
+    fn store(&mut self, now: Time, size: Bytes, packet: Vec<u8>) {
         let begins = self.free_at.max(now);
         self.free_at = begins.saturating_add(self.serializer.span(size));
         self.waiting_bytes += size.count();
@@ -195,6 +206,7 @@ impl Port {
         self.held.push_back(Held {
             begins,
             due: self.free_at.saturating_add(self.delay),
+            size,
             packet,
         });
         self.advance(now);
@@ -233,7 +245,7 @@ impl Port {
     /// The packet that is being sent: how many, 0 or 1, and its bytes.
     fn sending(&self, now: Time) -> (u64, u64) {
         match self.begun.checked_sub(1) {
-            Some(last) if self.free_at > now => (1, self.held[last].packet.len() as u64),
+            Some(last) if self.free_at > now => (1, self.held[last].size.count()),
             _ => (0, 0),
         }
     }
@@ -241,7 +253,7 @@ impl Port {
     /// Brings the queue to that instant: packets whose sending has begun wait no longer.
     pub fn advance(&mut self, now: Time) {
         while let Some(next) = self.held.get(self.begun).filter(|next| next.begins <= now) {
-            self.waiting_bytes -= next.packet.len() as u64;
+            self.waiting_bytes -= next.size.count();
             let begins = next.begins;
             self.begun += 1;
             self.queue.set(begins, self.waiting());
@@ -263,7 +275,7 @@ impl Port {
         let held = self.held.pop_front()?;
         self.begun -= 1;
         self.counts.left += 1;
-        self.counts.left_bytes += held.packet.len() as u64;
+        self.counts.left_bytes += held.size.count();
         Some((due, held.packet))
     }
 

@@ -11,7 +11,7 @@ use incastle_softswitch::clock::Clock;
 use incastle_softswitch::graph::{Graph, GraphError, GraphPort};
 use incastle_softswitch::namespace::Namespace;
 use incastle_softswitch::network::Network;
-use incastle_softswitch::plan::NetworkPlan;
+use incastle_softswitch::plan::{FramingPlan, NetworkPlan};
 use incastle_softswitch::port::{Outcome, Port, PortConfig, Recorded};
 use incastle_softswitch::switch::Switch;
 use incastle_softswitch::tun::Tun;
@@ -165,6 +165,33 @@ fn dilation_divides_rates_and_multiplies_times() {
     let config = bottleneck(&plan);
     assert_eq!(config.rate.bits_per_second(), 2_000_000);
     assert_eq!(config.delay, Span::from_ms(10));
+}
+
+#[test]
+fn frames_count_at_the_port() {
+    let framed = |framing| NetworkPlan {
+        framing,
+        ..star(QUEUES[0])
+    };
+    // 20 Mbit/s are 2.5 bytes in a microsecond; Ethernet adds 38 bytes, and fills up to 84.
+    for (framing, ip_bytes, wire_bytes) in [
+        (FramingPlan::Ip, 1_462, 1_462),
+        (FramingPlan::Ethernet, 1_462, 1_500),
+        (FramingPlan::Ethernet, 40, 84),
+    ] {
+        let mut port = Port::new(&bottleneck(&framed(framing)));
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(7);
+        let _ = port.arrive(Time::ZERO, packet(0, 2, ip_bytes, Ecn::NotEct), &mut rng);
+        let sent = Span::from_ns(wire_bytes * 400);
+        let due = Time::ZERO + sent + Span::from_ms(1);
+        assert_eq!(port.next_departure(), Some(due));
+        assert_eq!(port.max_stored_bytes(), wire_bytes);
+        assert_eq!(
+            port.depart(due).map(|(_, packet)| packet.len()),
+            Some(ip_bytes)
+        );
+        assert_eq!(port.counts().left_bytes, wire_bytes);
+    }
 }
 
 #[test]

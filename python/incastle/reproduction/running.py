@@ -90,7 +90,8 @@ class Machine:
             found[name] = observe(result, run.tables)
             self.cache.keep(name, found[name])
 
-        terminal.note(f"{what}{len(wanted):,} runs, {len(found):,} of them from before")
+        if wanted:
+            terminal.note(f"{what}{len(wanted):,} runs, {len(found):,} of them from before")
         with terminal.progress_bar("reproduce") as show:
             _run_missing(missing, self.threads, keep, show)
         return [found[run.scenario.resolved] for run in plan]

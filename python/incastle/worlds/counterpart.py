@@ -82,10 +82,11 @@ def of(scenario: Scenario) -> Counterpart:
     controls, bridged = {}, {}
     for group, flows in fields["flows"].items():
         check_workload(group, flows, LINUX)
-        _check_transport(group, flows["transport"])
+        _check_kind(group, flows["transport"])
         controls[group] = _control(group, flows["transport"], available)
         if controls[group] in {kernel.BRIDGE, kernel.BRIDGE_ECN}:
             bridged[group] = flows["transport"]
+    check_framing(fields)
     if any(one != next(iter(bridged.values())) for one in bridged.values()):
         raise WorldError(
             f"flows {', '.join(bridged)}: the bridge to the kernel has one control at a time; "
@@ -123,11 +124,6 @@ def check_workload(group: str, flows: dict[str, Any], world: str) -> None:
             f'{where} = "{workload}" has no counterpart in the world {world}; '
             f"there are: {', '.join(WORKLOADS)}"
         )
-    if workload == "query" and "rate" in flows:
-        raise WorldError(
-            f"flows.{group}.rate: queries at random instants have no counterpart in the world "
-            f"{world}; without `rate` a client queries again after the last response"
-        )
     if flows.get("periods") == "exponential":
         raise WorldError(
             f'flows.{group}.periods = "exponential": random periods have no counterpart in the '
@@ -135,8 +131,7 @@ def check_workload(group: str, flows: dict[str, Any], world: str) -> None:
         )
 
 
-def _check_transport(group: str, transport: dict[str, Any]) -> None:
-    check_framing(group, transport)
+def _check_kind(group: str, transport: dict[str, Any]) -> None:
     where = f"flows.{group}.transport"
     if transport["kind"] != "tcp":
         raise WorldError(
@@ -145,18 +140,21 @@ def _check_transport(group: str, transport: dict[str, Any]) -> None:
         )
 
 
-def check_framing(group: str, transport: dict[str, Any]) -> None:
-    """Refuse frames.
+def check_framing(fields: dict[str, Any]) -> None:
+    """Refuse flows with and without frames on one network.
 
     Raises:
         WorldError: the message names the key.
 
     """
-    if transport["framing"] != "ip":
-        raise WorldError(
-            f'flows.{group}.transport.framing = "{transport["framing"]}": the soft switch counts '
-            "IP packets; --set transport.framing=ip"
-        )
+    groups = {name: flows["transport"]["framing"] for name, flows in fields["flows"].items()}
+    first = next(iter(groups.values()))
+    for group, framing in groups.items():
+        if framing != first:
+            raise WorldError(
+                f'flows.{group}.transport.framing = "{framing}": the soft switch frames all '
+                f"packets alike; --set transport.framing={first}"
+            )
 
 
 def _control(group: str, transport: dict[str, Any], available: list[str]) -> str:

@@ -44,6 +44,7 @@ def experiment(
     network = json.loads(text)
     # Each group has a transport, that of [transport] may be of no group.
     used = [flows["transport"] for flows in fields["flows"].values()]
+    network["framing"] = used[0]["framing"]
     network["mtu"] = f"{max(payload(one) + HEADERS[one['kind']] for one in used)} B"
     duration = fields["run"]["duration"]
     until = measure["until"] if measure["until"] != "end" else duration
@@ -122,10 +123,15 @@ def _requests(fields: dict[str, Any], simulated: Result) -> list[dict[str, Any]]
     responses = simulated.transfers.filter(pl.col("kind") == "response")
     sizes = dict(zip(responses["flow"], responses["bytes"], strict=True))
     found = []
-    for name, rows in asked_together(fields, simulated):
+    for name, number, rows in asked_together(fields, simulated):
         group = fields["flows"][name]
         rounds = group["rounds"]
         numbers = list(rows["flow"])
+        instants = None
+        if "rate" in group:
+            instants = _instants(simulated, name, number)
+            if not instants:
+                continue
         if missing := [flow for flow in numbers if flow not in sizes]:
             raise WorldError(
                 f"flows.{name}: the simulation ended before flow {missing[0]} had a request; "
@@ -138,6 +144,7 @@ def _requests(fields: dict[str, Any], simulated: Result) -> list[dict[str, Any]]
             "rounds": None if rounds == "unlimited" else rounds,
             "think_time": group["think_time"],
             "start": group["start"],
+            "instants": instants,
         }
         if group["stop"] != "end":
             one["stop"] = group["stop"]
@@ -145,16 +152,28 @@ def _requests(fields: dict[str, Any], simulated: Result) -> list[dict[str, Any]]
     return found
 
 
-def asked_together(fields: dict[str, Any], simulated: Result) -> list[tuple[str, Any]]:
-    """Return group and flows of each of the program's requests: a client's, or all clients'."""
+def _instants(simulated: Result, group: str, client: int) -> list[str]:
+    """Return when each query of a client begins, which does not wait for those before."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    found: list[tuple[str, Any]] = []
+    own = (pl.col("group") == group) & (pl.col("index") == client)
+    queries = simulated.rounds.filter(own).sort("round")
+    return [f"{round(started * 1e12)} ps" for started in queries["started_s"]]
+
+
+def asked_together(fields: dict[str, Any], simulated: Result) -> list[tuple[str, int, Any]]:
+    """Return group, first client and flows of each of the program's requests.
+
+    A request is of one client, or of all clients together.
+    """
+    import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
+
+    found: list[tuple[str, int, Any]] = []
     for name, number, rows in clients(fields, simulated):
         if fields["flows"][name]["workload"] != TOGETHER:
-            found.append((name, rows))
+            found.append((name, number, rows))
         elif number == 0:
-            found.append((name, simulated.flows.filter(pl.col("group") == name)))
+            found.append((name, number, simulated.flows.filter(pl.col("group") == name)))
     return found
 
 

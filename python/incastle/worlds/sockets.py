@@ -39,6 +39,7 @@ def of(scenario: Scenario) -> Counterpart:
 
     """
     fields = scenario.to_dict()
+    check_framing(fields)
     names: dict[str, str] = {}
     transports: dict[str, Scenario] = {}
     used: dict[str, dict[str, Any]] = {}
@@ -71,7 +72,6 @@ def as_udt(transport: dict[str, Any]) -> dict[str, Any]:
 
 
 def _transport(group: str, transport: dict[str, Any]) -> dict[str, Any]:
-    check_framing(group, transport)
     where, kind = f"flows.{group}.transport", transport["kind"]
     if kind not in (*OURS, "tcp"):
         raise WorldError(

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::io;
 
 use incastle_units::{Bytes, Span, Time};
+use serde::Serialize;
 
 use crate::clock::Clock;
 
@@ -32,7 +33,7 @@ pub struct State {
 }
 
 /// The counters of a sender at the end.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Totals {
     /// Bytes of data sent, retransmissions included.
     pub sent_bytes: u64,

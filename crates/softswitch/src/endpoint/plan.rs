@@ -124,7 +124,7 @@ impl MessagesPlan {
     }
 }
 
-/// A client's requests to all its servers at once, and again after the last response.
+/// A client's requests to all its servers at once, and again after the last response or at given instants.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RequestPlan {
@@ -144,6 +144,9 @@ pub struct RequestPlan {
     /// When no new round begins.
     #[serde(default)]
     pub stop: Option<Text<Span>>,
+    /// When each round begins, in their order, whether or not those before are complete: instead of `think_time`.
+    #[serde(default)]
+    pub instants: Option<Vec<Text<Span>>>,
 }
 
 /// An error in an experiment.
@@ -164,6 +167,9 @@ pub enum ExperimentError {
     /// Numbers that do not fit.
     #[error("requests {0}: flows and responses must be as many, and exist")]
     Requests(usize),
+    /// Rounds out of order.
+    #[error("requests {0}: instants must ascend")]
+    Instants(usize),
     /// Messages without size or interval.
     #[error("flow {0}: message, every and the first length of on_off must be above zero")]
     Messages(usize),
@@ -237,6 +243,10 @@ impl ExperimentPlan {
                 || !flows.iter().all(is_one)
             {
                 return Err(ExperimentError::Requests(number));
+            }
+            let instants = requests.instants.iter().flatten();
+            if !instants.map(|at| at.0).is_sorted() {
+                return Err(ExperimentError::Instants(number));
             }
         }
         let intervals = [

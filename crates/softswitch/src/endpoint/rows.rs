@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::endpoint::connections::Totals;
+
 /// A connection, at the end.
 #[derive(Debug, Clone, Serialize)]
 pub struct FlowRow {
@@ -13,22 +15,11 @@ pub struct FlowRow {
     pub started_s: f64,
     /// When the last byte of its transfer had arrived.
     pub completed_s: Option<f64>,
-    /// Bytes that the sender sent, retransmissions included.
-    pub sent_bytes: u64,
     /// Bytes that the receiver has read.
     pub delivered_bytes: u64,
-    /// Segments sent with data.
-    pub packets: u64,
-    /// Retransmissions among them.
-    pub retransmissions: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Segments delivered.
-    pub delivered: u64,
-    /// Those among them that were reported with a mark.
-    pub delivered_ce: u64,
-    /// Reductions by ECN, where the endpoint counts them.
-    pub ecn_reductions: Option<u64>,
+    /// The counters of its sender.
+    #[serde(flatten)]
+    pub totals: Totals,
     /// Marks that the network gave its packets, at each port counted.
     pub marks: u64,
     /// Packets of it that the network dropped.

@@ -1,7 +1,7 @@
 //! The loop that opens connections, sends, and samples, until the end of the experiment, whatever carries the data.
 
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BinaryHeap, VecDeque};
 use std::io;
 
 use incastle_units::{Bytes, Span, Time};
@@ -52,15 +52,29 @@ enum Event {
     Sample,
 }
 
+/// A round that is not complete.
+#[derive(Debug, Clone, Copy)]
+struct Round {
+    started: Time,
+    /// Responses that are not complete.
+    missing: usize,
+}
+
 /// The state of one client's requests.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 struct Rounds {
     begun: u64,
-    /// Responses of the present round that are not complete.
-    missing: usize,
-    started: Time,
+    /// The last of those that have begun. A server responds in the order of requests: the first is complete first.
+    open: VecDeque<Round>,
     /// Connections that are not open yet.
     closed: usize,
+}
+
+impl Rounds {
+    /// The number of the first that is not complete.
+    fn first(&self) -> u64 {
+        self.begun - self.open.len() as u64
+    }
 }
 
 /// The workloads of an experiment over its connections.
@@ -216,9 +230,21 @@ impl<'a, E: Endpoints> Workload<'a, E> {
         };
         self.rounds[requests].closed -= 1;
         if self.rounds[requests].closed == 0 {
-            let start = self.time.real(self.plan.requests[requests].start.0);
-            let at = start.max(self.time.clock.now());
+            let plan = &self.plan.requests[requests];
+            if plan.instants.is_some() {
+                return self.schedule_round(requests);
+            }
+            let at = self.time.real(plan.start.0).max(self.time.clock.now());
             self.agenda.push(Reverse((at, Event::Round(requests))));
+        }
+    }
+
+    /// The next round begins at its instant, where those are given.
+    fn schedule_round(&mut self, requests: usize) {
+        let begun = self.rounds[requests].begun as usize;
+        let instants = self.plan.requests[requests].instants.as_ref();
+        if let Some(at) = instants.and_then(|instants| instants.get(begun)) {
+            self.schedule(at.0, Event::Round(requests));
         }
     }
 
@@ -255,8 +281,8 @@ impl<'a, E: Endpoints> Workload<'a, E> {
                 completed_s: Some(self.time.own_s(now)),
                 bytes: done.bytes,
             });
-            match self.requests_of[number] {
-                Some((requests, _)) => self.responded(requests, now),
+            match self.requests_of[number].zip(done.round) {
+                Some(((requests, _), round)) => self.responded(requests, round, now),
                 None => self.completed[number] = Some(now),
             }
         }
@@ -278,31 +304,42 @@ impl<'a, E: Endpoints> Workload<'a, E> {
             self.endpoints.request(flow, request)?;
         }
         let rounds = &mut self.rounds[number];
-        rounds.started = at;
-        rounds.missing = plan.flows.len();
+        rounds.open.push_back(Round {
+            started: at,
+            missing: plan.flows.len(),
+        });
         rounds.begun += 1;
+        self.schedule_round(number);
         Ok(())
     }
 
     /// A response is complete; with the last, so is the round.
-    fn responded(&mut self, number: usize, now: Time) {
-        self.rounds[number].missing -= 1;
-        if self.rounds[number].missing > 0 {
+    fn responded(&mut self, number: usize, round: u64, now: Time) {
+        let rounds = &mut self.rounds[number];
+        let place = (round - rounds.first()) as usize;
+        rounds.open[place].missing -= 1;
+        if rounds.open[place].missing > 0 {
             return;
         }
-        self.push_round(number, Some(now));
-        let think_time = self.plan.requests[number].think_time.0;
-        let next = now + think_time.saturating_mul(self.time.dilation);
-        self.agenda.push(Reverse((next, Event::Round(number))));
+        self.end_round(number, Some(now));
+        let plan = &self.plan.requests[number];
+        if plan.instants.is_none() {
+            let next = now + plan.think_time.0.saturating_mul(self.time.dilation);
+            self.agenda.push(Reverse((next, Event::Round(number))));
+        }
     }
 
-    fn push_round(&mut self, number: usize, completed: Option<Time>) {
-        let rounds = self.rounds[number];
+    /// The first round that is not complete ends.
+    fn end_round(&mut self, number: usize, completed: Option<Time>) {
+        let round = self.rounds[number].first();
+        let Some(Round { started, .. }) = self.rounds[number].open.pop_front() else {
+            return;
+        };
         let sizes = self.plan.requests[number].responses.iter();
         self.rows.rounds.push(RoundRow {
             requests: number,
-            round: rounds.begun - 1,
-            started_s: self.time.own_s(rounds.started),
+            round,
+            started_s: self.time.own_s(started),
             completed_s: completed.map(|at| self.time.own_s(at)),
             bytes: sizes.map(|bytes| bytes.0.count()).sum(),
         });
@@ -343,21 +380,15 @@ impl<'a, E: Endpoints> Workload<'a, E> {
                 flow: number,
                 started_s: self.plan.flows[number].start.0.as_secs_lossy(),
                 completed_s: self.completed[number].map(|at| self.time.own_s(at)),
-                sent_bytes: totals.sent_bytes,
                 delivered_bytes: self.transfers[number].received,
-                packets: totals.packets,
-                retransmissions: totals.retransmissions,
-                timeouts: totals.timeouts,
-                delivered: totals.delivered,
-                delivered_ce: totals.delivered_ce,
-                ecn_reductions: totals.ecn_reductions,
+                totals,
                 marks: 0,
                 drops: 0,
             });
         }
         for number in 0..self.rounds.len() {
-            if self.rounds[number].missing > 0 {
-                self.push_round(number, None);
+            while !self.rounds[number].open.is_empty() {
+                self.end_round(number, None);
             }
         }
         Ok(())

@@ -15,7 +15,7 @@ use incastle_softswitch::clock::Clock;
 use incastle_softswitch::graph::{Graph, GraphPort};
 use incastle_softswitch::namespace::Namespace;
 use incastle_softswitch::network::Network;
-use incastle_softswitch::port::PortConfig;
+use incastle_softswitch::port::{Framing, PortConfig};
 use incastle_softswitch::report::{Measurement, PortReport};
 use incastle_softswitch::switch::{SWITCH_PRIORITY, Switch, hurry};
 use incastle_softswitch::tun::Tun;
@@ -144,6 +144,7 @@ impl Options {
             to: 1 - from,
             config: PortConfig {
                 rate: self.rate,
+                framing: Framing::IP,
                 delay: self.delay,
                 buffer: PortBuffer::Limited(self.buffer),
                 queue,
