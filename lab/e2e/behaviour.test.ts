@@ -69,6 +69,16 @@ describeLab("the page", (lab) => {
     expect(await scenarioText(page)).toContain("# my own words");
   });
 
+  it("loses nothing by reloading in the middle of a word", async () => {
+    const { page } = await lab.open();
+    await digest(page);
+    await editScenario(page, "# my own words\n");
+    await settledLink(page);
+    await editScenario(page, "# half a wo");
+    await page.reload();
+    expect(await scenarioText(page)).toMatch(/^# half a wo# my own words\n/);
+  });
+
   it("keeps what was typed when an experiment replaces it", async () => {
     const { page, said } = await lab.open();
     await digest(page);

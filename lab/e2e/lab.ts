@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { extname, join } from "node:path";
 import { chromium } from "playwright-core";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { afterAll, beforeAll, describe } from "vitest";
+import { afterAll, afterEach, beforeAll, describe } from "vitest";
 import { CHROMIUM, DIST, missing } from "./page";
 
 const TYPES: Record<string, string> = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
@@ -15,6 +15,7 @@ export function describeLab(title: string, tests: (lab: Lab) => void, isPossible
   describe.skipIf(missing() !== undefined || !isPossible)(title, () => {
     const lab = new Lab();
     beforeAll(() => lab.start());
+    afterEach(() => lab.closePages());
     afterAll(() => lab.end());
     tests(lab);
   });
@@ -52,6 +53,11 @@ export class Lab {
   async end(): Promise<void> {
     await this.browser?.close();
     this.server.close();
+  }
+
+  /** Pages that still play would slow the next test down. */
+  async closePages(): Promise<void> {
+    await Promise.all(this.browser?.contexts().map((context) => context.close()) ?? []);
   }
 
   /** An address in a context of its own, and what its console said. */

@@ -96,7 +96,46 @@ describeLab("the page, read", (lab) => {
     const values = page.getByRole("figure", { name: "Congestion windows" }).locator(".u-value");
     const texts = await values.allTextContents();
     expect(texts.length).toBeGreaterThan(2);
+    expect(texts[0]).toBe("120 ms");
     for (const text of texts.slice(1)) expect(text).toMatch(/^[\d.]+ KB$/);
+    await page.context().close();
+  });
+
+  it("has the numbers of the instant shown, before and after a pointer", async () => {
+    const page = await opened("tcp-dctcp");
+    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await page.getByRole("slider", { name: "Time", exact: true }).evaluate((input: HTMLInputElement) => {
+      input.value = "500";
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+    const queues = page.getByRole("figure", { name: "Queues, packets" });
+    const windows = page.getByRole("figure", { name: "Congestion windows" });
+    const shown = async (): Promise<string[][]> => [
+      await queues.locator(".u-value").allTextContents(),
+      await windows.locator(".u-value").allTextContents(),
+    ];
+    const before = await shown();
+    expect(before.map(([at]) => at)).toEqual(["100 ms", "100 ms"]);
+    await queues.locator(".u-over").hover({ position: { x: 30, y: 30 } });
+    expect(await shown()).not.toEqual(before);
+    await page.locator("h1").hover();
+    expect(await shown()).toEqual(before);
+    await page.context().close();
+  });
+
+  it("has the whole title of each experiment in the list", async () => {
+    const { page } = await lab.open();
+    await page.getByLabel("Compare", { exact: true }).click();
+    await digest(page, 1);
+    const cut = await page.locator("#experiment").evaluate((select: HTMLSelectElement) => {
+      const pen = document.createElement("canvas").getContext("2d");
+      if (!pen) throw new Error("no canvas");
+      pen.font = getComputedStyle(select).font;
+      // Less the arrow, and the scroll bar of the column, which a browser under test does not draw.
+      const room = select.clientWidth - 24 - 15;
+      return [...select.options].map(({ text }) => text).filter((text) => pen.measureText(text).width > room);
+    });
+    expect(cut).toEqual([]);
     await page.context().close();
   });
 
@@ -141,6 +180,9 @@ describeLab("the page, read", (lab) => {
       return x !== before && y !== above;
     });
     expect(slanting).toEqual([]);
+    const other = page.waitForEvent("download");
+    await page.selectOption('[aria-label="Save the chart Queues, packets"]', "CSV");
+    expect((await other).suggestedFilename()).toBe("tcp-dctcp-queues-packets.csv");
     await page.context().close();
   });
 
@@ -158,6 +200,7 @@ describeLab("the page, read", (lab) => {
     expect(await message.textContent()).toContain("nothing is not defined (line 2, column 5)");
     const windows = page.locator("#run-b").getByRole("figure").nth(2);
     expect(await windows.locator("h3").textContent()).toBe("Congestion windows");
+    expect(await windows.locator(".empty").textContent()).toBe("No samples yet.");
     expect(await inView(page, message)).toBe(true);
     await page.click("#tab-Experiment");
     expect(await page.locator(".control select").nth(1).locator("option:checked").textContent()).toBe(
@@ -175,7 +218,7 @@ describeLab("the page, read", (lab) => {
     await page.getByText("transport.congestion = dctcp").waitFor();
     await page.locator(".tabs .count").waitFor();
     const times = page.getByRole("figure", { name: "Completion times" });
-    expect(await times.locator(".empty").textContent()).toBe("Here when the run is over.");
+    expect(await times.locator(".empty").textContent()).toBe("Shown when the run is over.");
     await page.click("#tab-Experiment");
     const [tabs, column] = [await right(page.locator("#tab-Share")), await right(page.locator(".panel"))];
     expect(tabs).toBeLessThanOrEqual(column);

@@ -124,6 +124,8 @@ function followTime(plot: uPlot): () => void {
   };
   // A chart takes its new scale when it is drawn, not before.
   (plot.hooks.draw ??= []).push(place);
+  // A pointer that leaves takes its numbers with it.
+  (plot.hooks.setCursor ??= []).push(place);
   const stopZoom = effect(() => {
     void zoom.value;
     plot.setData(plot.data);

@@ -35,19 +35,20 @@ export function Charts({ side }: { side: SideName }) {
 
 type Kind = "queues" | "windows" | "rates";
 
-/** Title of each kind, and what stands in place of lines when there are none. */
+/** Title of each kind, and what stands in place of lines when a run that is over has none. */
 const KINDS: Record<Kind, { title: string; empty: string }> = {
-  queues: { title: "Queues, packets", empty: "No samples yet." },
+  queues: { title: "Queues, packets", empty: "No queue was sampled in this run." },
   windows: {
     title: "Congestion windows",
     empty: "No flow here has a window or a rate of its congestion control.",
   },
-  rates: { title: "Rates of links", empty: "No samples yet." },
+  rates: { title: "Rates of links", empty: "No rate was sampled in this run." },
 };
 
 function OverTime({ side, kind, children }: { side: SideName; kind: Kind; children?: ComponentChildren }) {
   const set = setOf(side, kind);
   const { title, empty } = KINDS[kind];
+  const isOver = sides[side].status.value.kind === "done";
   return (
     <Chart
       title={kind === "windows" && set.unit === "rate" ? "Sending rates" : title}
@@ -55,7 +56,7 @@ function OverTime({ side, kind, children }: { side: SideName; kind: Kind; childr
       words={words(set)}
       until_s={duration_s()}
       top={topOf(kind, set.unit)}
-      empty={empty}
+      empty={isOver ? empty : "No samples yet."}
     >
       {children}
     </Chart>
@@ -110,7 +111,7 @@ function CompletionTimes({ side }: { side: SideName }) {
       words={lines.value.map(completionWords).join(" ")}
       until_s={undefined}
       top={1}
-      empty={isOver ? "No transfer was complete in this run." : "Here when the run is over."}
+      empty={isOver ? "No transfer was complete in this run." : "Shown when the run is over."}
     />
   );
 }

@@ -5,11 +5,26 @@ import type { Line } from "./lines";
 export function aligned(lines: readonly Line[]): AlignedData {
   const first = lines[0];
   if (!first) return [[]];
-  if (lines.every((line) => sameInstants(line, first))) {
-    return [Array.from(first.x), ...lines.map((line) => Array.from(line.y))];
-  }
-  const x = union(lines);
+  const same = lines.every((line) => sameInstants(line, first));
+  const instants = same ? Array.from(first.x) : union(lines);
+  const x = withEnds(instants);
+  if (same && x.length === instants.length) return [x, ...lines.map((line) => Array.from(line.y))];
   return [x, ...lines.map((line) => spread(line, x))];
+}
+
+/** With more instants than this a chart may draw straight lines between them: one across a pause would be a slope. */
+const DENSE = 200;
+
+/** A pause is longer than this part of all. */
+const PAUSE = 1 / 200;
+
+/** The instants, and one at the end of each pause, where lines still have their value. */
+function withEnds(instants: number[]): number[] {
+  const span = (instants[instants.length - 1] ?? 0) - (instants[0] ?? 0);
+  if (instants.length <= DENSE) return instants;
+  return instants.flatMap((instant, i) =>
+    instant - (instants[i - 1] ?? instant) > span * PAUSE ? [instant - span * 1e-6, instant] : instant,
+  );
 }
 
 /** Samples are taken at the same instants everywhere: number and ends tell. */

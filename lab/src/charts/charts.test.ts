@@ -27,6 +27,20 @@ describe("aligned lines", () => {
   });
 });
 
+it("a pause between dense samples ends with the value before it", () => {
+  // 300 samples in 3 s, and one more after 7 s without any.
+  const times = [...Array.from({ length: 300 }, (_, i) => i / 100), 10];
+  const [x, y] = aligned([
+    line(
+      times,
+      times.map((time) => (time < 10 ? 5 : 9)),
+    ),
+  ]);
+  expect(x).toHaveLength(302);
+  expect([x[300], y?.[300]]).toEqual([expect.closeTo(10, 4), 5]);
+  expect([x[301], y?.[301]]).toEqual([10, 9]);
+});
+
 describe("a distribution", () => {
   it("has the part of the transfers within each time", () => {
     const { x, y } = distribution("all", [3, 1, 2, 4], 4);

@@ -3,7 +3,7 @@ import uPlot from "uplot";
 import { palette } from "../page/theme";
 import { formatBytes, formatNumber, formatPercent, formatRate, formatTime } from "../page/units";
 import { logarithmicTicks } from "../save/ticks";
-import { zoom } from "../state/lab";
+import { time_s, zoom } from "../state/lab";
 import type { Range } from "./Chart";
 import type { LineSet } from "./lines";
 
@@ -62,7 +62,9 @@ export function options(set: LineSet, range: { current: Range }, width: number):
       axis(formatOf(set.unit), LEFT),
     ],
     series: [
-      { label: distribution ? "within" : "at", value: (_, value) => text(formatTime, value) },
+      distribution
+        ? { label: "within", value: (_, value) => text(formatTime, value) }
+        : { label: "at", value: instant },
       ...lineOptions(set),
     ],
     cursor: {
@@ -103,6 +105,12 @@ function lineOptions(set: LineSet): uPlot.Series[] {
     points: { show: false },
     value: (_: uPlot, value: number | null) => text(formatOf(set.unit), value),
   }));
+}
+
+/** Below a pointer the instant of the sample there; else the instant shown, although its sample may be older. */
+function instant(plot: uPlot, sample: number | null): string {
+  const isPointed = (plot.cursor.left ?? -1) >= 0;
+  return text(formatTime, sample === null || isPointed ? sample : time_s.peek());
 }
 
 function text(format: (value: number) => string, value: number | null | undefined): string {

@@ -76,7 +76,7 @@ function Explain({ side }: { side: SideName }) {
   return (
     <section id={panelOf(side)} class="explain" tabIndex={-1} aria-label={title}>
       <h2>{title}</h2>
-      {isWhole ? <Choice side={side} /> : <p class="faint">Here when the run has come to its end.</p>}
+      {isWhole ? <Choice side={side} /> : <p class="faint">Available when the run is over.</p>}
       {isWhole && <Answer side={side} />}
     </section>
   );

@@ -1,7 +1,7 @@
 import type { Description } from "./experiment";
 
 export const description: Description = {
-  title: "Quantized congestion notification (QCN)",
+  title: "Congestion notification: QCN",
   sentences: [
     "Eight servers answer one client, and the switch samples frames: if its queue grows, it sends a notification to the NIC of the sender.",
     "The NIC limits that flow and then returns to speed in stages, so TCP above it loses few packets.",

@@ -19,16 +19,16 @@ import {
   zoom,
 } from "../state/lab";
 import { code, usesCode } from "../state/code";
-import { store, stored } from "../state/storage";
+import { beforeReload, store, storeForReload, stored } from "../state/storage";
 import { linkOf, opened } from "./share";
 import type { Shared } from "./share";
 
 /** Typing and sliders change the state many times a second. */
 const SETTLE_MS = 300;
 
-/** The state at the start: that of the link, else that of the last visit, else the first experiment. */
+/** The state at the start: that before a reload, that of the link, that of the last visit, or the first experiment. */
 export function openPage(): void {
-  const link = opened(location.hash || embeddedLink());
+  const link = opened(leftBehind() ?? (location.hash || embeddedLink()));
   if (link.kind === "shared") {
     apply(link.shared);
     return;
@@ -37,6 +37,12 @@ export function openPage(): void {
   const last = opened(stored("state") ?? "");
   if (last.kind === "shared") apply(last.shared);
   else openFirst();
+}
+
+/** What had not settled when the page was reloaded: the address has the state before it. */
+function leftBehind(): string | undefined {
+  const [address = "", link] = beforeReload("left")?.split(" ") ?? [];
+  return link !== undefined && address === location.hash ? link : undefined;
 }
 
 /** A document inside a notebook has no address; its link stands in its head. */
@@ -90,7 +96,10 @@ export function keepState(): void {
     if (!first) timer = setTimeout(keep, SETTLE_MS);
     first = false;
   });
-  window.addEventListener("pagehide", keep);
+  window.addEventListener("pagehide", () => {
+    storeForReload("left", `${location.hash} ${linkOf(snapshot())}`);
+    keep();
+  });
 }
 
 /** The address of the page as it is now. */

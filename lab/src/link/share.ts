@@ -45,7 +45,7 @@ export function opened(hash: string): Opened {
     return {
       kind: "problem",
       message:
-        "This link was made by a newer version of the lab, which can say more. " +
+        "This link was made by a newer version of the lab. " +
         "Open it with that version: pip install --upgrade incastle, then incastle lab.",
     };
   }

@@ -1,5 +1,5 @@
 // Names of nodes in the picture, where there is room for them.
-import type { Point } from "./geometry";
+import type { NodeShape } from "./geometry";
 import type { Layout } from "./layout";
 import type { Scene } from "./draw";
 import type { Pen } from "./pen";
@@ -7,6 +7,10 @@ import type { Pen } from "./pen";
 /** Height and mean width of a letter, in pixels. */
 const LINE = 15;
 const LETTER = 6.2;
+
+/** Between a node and its name. Above a node, the rim of a letter such as "g" must not cover it. */
+const GAP = 5;
+const GAP_ABOVE = 8;
 
 /** The part of a scene that stands still. */
 type Still = Pick<Scene, "picture" | "geometry" | "palette">;
@@ -25,25 +29,29 @@ export function drawLabels(pen: Pen, scene: Still, layout: Layout): void {
     if (!at || !place) return;
     const name = fitting(node.name, node.kind === "host", at.room, layout.horizontal);
     if (name === undefined) return;
-    const gap = at.radius + 5;
-    if (layout.horizontal) beside(pen, name, at, place.layer, gap);
-    else below(pen, name, at, node.kind === "host", gap);
+    if (layout.horizontal) beside(pen, name, at, place.layer);
+    else below(pen, name, at, node.kind === "host");
   });
 }
 
 /** Left of the first layer, right of the last one, above all others. */
-function beside(pen: Pen, name: string, at: Point, layer: number, gap: number): void {
+function beside(pen: Pen, name: string, at: NodeShape, layer: number): void {
+  const gap = at.radius + GAP;
   const outside = layer === 0 ? -gap : layer === 1 ? gap : 0;
   pen.textAlign = outside < 0 ? "right" : outside > 0 ? "left" : "center";
   pen.textBaseline = outside === 0 ? "alphabetic" : "middle";
-  write(pen, name, at.x + outside, outside === 0 ? at.y - gap : at.y);
+  write(pen, name, at.x + outside, outside === 0 ? above(at) : at.y);
 }
 
 /** Below hosts, above switches. */
-function below(pen: Pen, name: string, at: Point, host: boolean, gap: number): void {
+function below(pen: Pen, name: string, at: NodeShape, host: boolean): void {
   pen.textAlign = "center";
   pen.textBaseline = host ? "top" : "alphabetic";
-  write(pen, name, at.x, host ? at.y + gap : at.y - gap);
+  write(pen, name, at.x, host ? at.y + at.radius + GAP : above(at));
+}
+
+function above({ y, radius }: NodeShape): number {
+  return y - radius - GAP_ABOVE;
 }
 
 function write(pen: Pen, name: string, x: number, y: number): void {

@@ -38,4 +38,6 @@ it("counts and parts", () => {
 
 it("a clock keeps its width", () => {
   expect([0, 0.05, 0.2].map((time) => clock(time, 0.2))).toEqual(["0.0 ms", "50.0 ms", "200.0 ms"]);
+  // The run of a link has no duration before it begins.
+  expect(clock(0.012, 0)).toBe("12.00 ms");
 });

@@ -62,8 +62,10 @@ function digits(value: number): string {
 
 /** A time with fixed decimals, for a clock that runs: the width stays the same. */
 export function clock(seconds: number, whole_s: number): string {
-  const [factor, unit] = whole_s >= 1 ? [1, "s"] : whole_s >= 1e-3 ? [1e3, "ms"] : [1e6, "us"];
-  const whole = whole_s * factor;
+  // Before the run of a link begins, its instant is known and its duration is not.
+  const longest_s = Math.max(whole_s, seconds);
+  const [factor, unit] = longest_s >= 1 ? [1, "s"] : longest_s >= 1e-3 ? [1e3, "ms"] : [1e6, "us"];
+  const whole = longest_s * factor;
   const decimals = whole >= 100 ? 1 : whole >= 10 ? 2 : 3;
   return `${(seconds * factor).toFixed(decimals)} ${unit}`;
 }

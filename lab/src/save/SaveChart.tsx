@@ -21,7 +21,7 @@ export function SaveChart({ figure }: { figure: Figure }) {
 }
 
 async function save(figure: Figure, format: (typeof FORMATS)[number]): Promise<void> {
-  const name = `${fileName(text.value)}-${figure.title.toLowerCase().replaceAll(" ", "-")}`;
+  const name = `${fileName(text.value)}-${figure.title.toLowerCase().replace(/\W+/g, "-")}`;
   if (format === "SVG") download(`${name}.svg`, textFile(svgOf(figure), "image/svg+xml"));
   if (format === "PNG") download(`${name}.png`, await pngOfSvg(svgOf(figure)));
   if (format === "CSV") {

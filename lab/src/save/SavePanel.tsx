@@ -86,7 +86,7 @@ function Copy({ label, content }: { label: string; content: () => string }) {
 
 function Tables({ side }: { side: SideName }) {
   const status = sides[side].status.value;
-  if (status.kind !== "done") return <p class="faint">The tables are here when the run is over.</p>;
+  if (status.kind !== "done") return <p class="faint">Available when the run is over.</p>;
   const { tables } = status.outcome;
   return (
     <label class="table-choice">
