@@ -1,93 +1,99 @@
-"""Small SVG: it looks the same, with fewer bytes."""
+"""Small SVG: the figure of matplotlib's, with fewer bytes."""
 
 from __future__ import annotations
 
+import base64
+import io
 import re
+from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import pytest
+from matplotlib.path import Path
+from matplotlib.transforms import IdentityTransform
+from PIL import Image
 
-from incastle.plotting import small_svg as svg
+from incastle.plotting.small_svg import Pen, small_svg
 from incastle.plotting.style import canvas, encode
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
-def test_a_small_svg_keeps_words_styles_and_transformations() -> None:
-    style = "fill: none; opacity: 0.18"
-    whole = (
-        '<?xml version="1.0"?>\n<svg>\n <metadata>us</metadata>'
-        "<defs><style>*{a: b}</style></defs>\n"
-        f' <g id="used"><path d="M 1.2345 2\nL 3.97 4 \nz" style="{style}"/></g>\n'
-        ' <g id="idle"><g/><use xlink:href="#used" x="7.777" transform="scale(0.0125)" '
-        f'style="{style}"/></g>\n'
-        ' <text style="font: 9px \'DejaVu Sans\'; fill: #used" x="3.04" '
-        'transform="rotate(-0 3.04 5)">0.125 of 1 M 2</text>\n</svg>'
-    )
-    assert svg.squeezed(whole) == (
-        "<svg><defs><style>*{a: b}.a0{fill:none;opacity:0.18}</style></defs>"
-        '<g id="i0"><path d="m1.2 2 2.8 2z" class="a0"/></g>'
-        '<use href="#i0" x="7.7" transform="scale(0.0125)" class="a0"/>'
-        '<text style="font: 9px \'DejaVu Sans\', Verdana, sans-serif; fill: #used" x="3">'
-        "0.125 of 1 M 2</text></svg>"
-    )
+    from matplotlib.axes import Axes
 
-
-def test_what_is_clipped_alike_has_a_class() -> None:
-    path = '<path d="M 0 0 L 1 0" clip-path="url(#c)" style="fill: none"/>'
-    whole = f'<svg><style></style><clipPath id="c"></clipPath>{path}{path}</svg>'
-    assert ".a0{fill:none;clip-path:url(#i0)}" in svg.squeezed(whole)
-    assert svg.squeezed(whole).count('class="a0"') == 2
+M, L, Q, C, Z = Path.MOVETO, Path.LINETO, Path.CURVE3, Path.CURVE4, Path.CLOSEPOLY
 
 
 @pytest.mark.parametrize(
-    ("path", "small"),
+    ("points", "codes", "small"),
     [
-        ("M 10 20 L 10.5 20 L 9.5 19.75 ", "m10 20 .5 0-1-.2"),
+        ([(10, 20), (10.5, 20), (9.5, 19.75)], None, "m10 20h.5l-1-.2"),
         # Rounded points, not rounded distances: 0.04 five times are two tenths.
-        ("M 0 0 L 0.04 0 L 0.08 0 L 0.12 0 L 0.16 0 L 0.2 0", "m0 0 0 0 .1 0 0 0 .1 0 0 0"),
+        ([(0.04 * n, 0) for n in range(6)], None, "m0 0h.1.1"),
+        ([(0, 0), (0.2, 0.3), (1.2, 0.6), (12, 0.6)], None, "m0 0 .2.3 1 .3h10.8"),
         # A close leads back to the last move.
-        ("M 1 1 L 2 1 z M 3 3 L 4 3 Z", "m1 1 1 0zm2 2 1 0z"),
-        ("M 0 1.5 C 0.4 1.5 0.8 1.3 1 1 L 2 2", "m0 1.5c.4 0 .8-.2 1-.5l1 1"),
-        ("M 0 0 Q 1 0 1 1", "m0 0q1 0 1 1"),
-        ("M 1e-3 -2 L 0 0", "m0-2 0 2"),
-        ("M 0 0 A 1 1 0 0 0 2 2", "M 0 0 A 1 1 0 0 0 2 2"),
-        ("", ""),
+        ([(1, 1), (2, 1), (0, 0), (3, 3), (3, 4)], [M, L, Z, M, L], "m1 1h1zm2 2v1"),
+        (
+            [(0, 1.5), (0.4, 1.5), (0.8, 1.3), (1, 1), (2, 2)],
+            [M, C, C, C, L],
+            "m0 1.5c.4 0 .8-.2 1-.5l1 1",
+        ),
+        ([(0, 0), (1, 0), (1, 1)], [M, Q, Q], "m0 0q1 0 1 1"),
     ],
 )
-def test_paths_are_relative(path: str, small: str) -> None:
-    assert svg.relative(path) == small
+def test_paths_are_relative(
+    points: list[tuple[float, float]], codes: list[int] | None, small: str
+) -> None:
+    drawn = Pen().draw(Path(points, codes), IdentityTransform(), simplify=False)
+    assert drawn.path == small
 
 
-def test_symbols_of_a_curve_are_markers_of_one_path() -> None:
-    symbol = '<defs><path id="s" d="M -2 0 L 2 0"/></defs>'
-    uses = [f'<use xlink:href="#s" x="{x}" y="{y}" style="fill: red"/>' for x, y in PLACES]
-    small = svg.squeezed(f"<svg><style></style>{symbol}{''.join(uses)}<text/>{uses[0]}</svg>")
-    used = '<use href="#i0"'
-    assert (
-        f'<marker id="m0" overflow="visible" markerUnits="userSpaceOnUse">{used} class="a0"/>'
-        '</marker><path d="m1 5 1 0 1 .5-3 3" style="marker:url(#m0);fill:none"/>'
-        f'<text/>{used} x="1" y="5" class="a0"/></svg>'
-    ) in small
+def test_the_grid_of_an_axis_is_one_path_and_so_are_its_ticks() -> None:
+    few = drawn(lambda axes: axes.set_xticks([0, 1]))
+    many = drawn(lambda axes: axes.set_xticks([0, 0.2, 0.4, 0.6, 0.8, 1]))
+    assert many.count("<path") == few.count("<path")
 
 
-PLACES = ((1, 5), (2, 5), (3, 5.5), (0, 8.5))
+def test_a_curve_and_its_symbols_are_one_path() -> None:
+    text = drawn(lambda axes: axes.plot([0, 1, 2], [0, 2, 1], "s-", color="#0072b2", lw=1.4))
+    (name,) = re.findall(r"stroke:#0072b2;stroke-width:1\.4;marker:url\(#(\w+)\)", text)
+    assert f'<marker markerUnits="userSpaceOnUse" id="{name}"><path style="fill:#0072b2;' in text
 
 
-def test_letters_have_their_font_once() -> None:
-    words = "<text style=\"font-size: {}px; font-family: 'DejaVu Sans'; fill: red\">{}</text>"
-    both = "".join(words.format(size, size) * 2 for size in (8, 9))
-    assert svg.squeezed(f"<svg><style></style>{both}</svg>") == (
-        "<svg><style>text{font-family:'DejaVu Sans', Verdana, sans-serif;}"
-        ".a0{font-size:8px;fill:red}.a1{font-size:9px;fill:red}</style>"
-        '<text class="a0">8</text><text class="a0">8</text>'
-        '<text class="a1">9</text><text class="a1">9</text></svg>'
-    )
+def test_two_symbols_at_one_place_are_both_there() -> None:
+    def draw(axes: Axes) -> None:
+        for colour, size in (("#000001", 5.6), ("#fffffe", 4.4)):
+            axes.plot(0.5, 0.5, "x", color=colour, ms=size)
+
+    text = drawn(draw)
+    for colour in ("#000001", "#fffffe"):
+        (name,) = re.findall(rf'id="(\w+)"><path style="stroke:{colour}', text)
+        assert len(re.findall(rf"marker:url\(#{name}\)", text)) == 1
+
+
+def test_lines_that_are_seen_through_stay_apart() -> None:
+    opaque = drawn(lambda axes: axes.vlines([1, 2, 3], 0, 1, color="#d55e00"))
+    clear = drawn(lambda axes: axes.vlines([1, 2, 3], 0, 1, color="#d55e00", alpha=0.5))
+    assert clear.count("<path") == opaque.count("<path") + 2
+
+
+def test_an_image_stands_upright_in_its_axes() -> None:
+    text = drawn(lambda axes: axes.imshow([[0, 0], [1, 1]], cmap="gray", interpolation="none"))
+    (data,) = re.findall(r'<image [^>]*href="data:image/png;base64,(.*?)"', text)
+    image = Image.open(io.BytesIO(base64.b64decode(data))).convert("L")
+    assert [image.getpixel((5, y)) for y in (5, image.height - 5)] == [0, 255]
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(NotImplementedError):
+        drawn(lambda axes: axes.patch.set_hatch("///"))
 
 
 def test_a_small_picture_is_whole() -> None:
-    """Elements are closed, and each name that is referred to is there once."""
+    """Names that are referred to are there once, and letters are text."""
     with mpl.rc_context({"svg.fonttype": "none"}), canvas() as figure:
-        plain, empty, image = figure.subplots(1, 3)
+        plain, empty, third = figure.subplots(1, 3)
         plain.plot(range(9), range(9), "o-", label="TCP")
         plain.scatter(range(9), range(9), c=range(9), marker="^", alpha=0.5)
         plain.fill_between(range(9), range(9), [9] * 9, alpha=0.2)
@@ -95,12 +101,19 @@ def test_a_small_picture_is_whole() -> None:
         plain.legend()
         empty.set_axis_off()
         empty.text(0.5, 0.5, "x < y & z", rotation=90)
-        image.imshow([[1, 2], [3, 4]])
-        whole = encode(figure, "svg").decode()
-    small = svg.squeezed(whole)
-    assert len(small) < len(whole) / 2
+        third.set_title("$x^2$")
+        whole, small = encode(figure, "svg").decode(), small_svg(figure)
+    assert len(small) < len(whole) / 4
     root = ET.fromstring(small)  # noqa: S314  our own
     names = [name for one in root.iter() if (name := one.get("id"))]
     assert len(set(names)) == len(names)
-    assert set(re.findall(r'(?:href="|url\()#([\w.-]+)', small)) == set(names)
+    assert set(re.findall(r"url\(#(\w+)\)", small)) == set(names)
     assert {"TCP", "x < y & z"} <= {one.text for one in root.iter()}
+    words = [re.findall(r">([^<>\s][^<>]*)</text>", text) for text in (whole, small)]
+    assert words[0] == words[1]
+
+
+def drawn(draw: Callable[[Axes], Any]) -> str:
+    with canvas() as figure:
+        draw(figure.subplots())
+        return small_svg(figure)

@@ -8,6 +8,13 @@
   const shown = document.getElementById("shown");
   controls.hidden = false;
 
+  // By what rows are sorted: figures have the order in which the page lists them.
+  const keys = {
+    verdict: (row) => row.cells[0].textContent,
+    claim: (row) => row.querySelector("a").textContent,
+    figure: (row) => String(rows.indexOf(row)),
+  };
+
   // The filters are in the address, so that a link leads to a part of the table.
   const fields = [...controls.querySelectorAll("[name]")];
   const wanted = new URLSearchParams(location.hash.slice(1));
@@ -22,7 +29,7 @@
       const text = row.textContent.toLowerCase();
       row.hidden =
         (chosen.paper !== "" && row.dataset.paper !== chosen.paper) ||
-        (chosen.verdict !== "" && row.dataset.verdict !== chosen.verdict) ||
+        (chosen.verdict !== "" && keys.verdict(row) !== chosen.verdict) ||
         !words.every((word) => text.includes(word));
       count += row.hidden ? 0 : 1;
     }
@@ -41,8 +48,7 @@
     const falls = head.getAttribute("aria-sort") === "ascending";
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", falls ? "descending" : "ascending");
-    const key = button.dataset.key;
-    const value = (row) => row.dataset[key];
+    const value = keys[button.dataset.key];
     const order = (a, b) => value(a).localeCompare(value(b), "en", { numeric: true });
     const sorted = [...rows].sort((a, b) => (falls ? order(b, a) : order(a, b)));
     body.append(...sorted);

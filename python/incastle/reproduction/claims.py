@@ -35,7 +35,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.confidence import Method, interval_of
-from incastle.analysis.ends import Ends, apart, shown, unfinished
+from incastle.analysis.ends import Ends, apart, unfinished
 from incastle.analysis.looks import MOST_SEEDS, ONLY, Look
 from incastle.analysis.peaks import two_peaks
 
@@ -275,11 +275,6 @@ class Judged:
         """Give how many cases were measured, with their verdicts, if not all were; else nothing."""
         return _coverage(self.cases)
 
-    @property
-    def reason(self) -> str:
-        """Give what was measured, then the reason, where it is known."""
-        return f"{_measured(self.claim, self.cases)} {self.explanation}".strip()
-
     def as_json(self) -> dict[str, Any]:
         """Give the claim's entry in claims.json; numbers that JSON does not know become null."""
         claim, deciding, base = self.claim, self.deciding, self.claim.base
@@ -300,7 +295,7 @@ class Judged:
             **({} if deciding.upper is None else {"upper": deciding.upper.as_json()}),
             "decided_by": deciding.case,
             "verdict": str(self.verdict),
-            "reason": self.reason,
+            "reason": self.explanation,
             "cases": [case.as_json() for case in self.cases],
         }
 
@@ -467,53 +462,6 @@ def _coverage(cases: Sequence[JudgedCase]) -> str:
         count = known.count(Verdict.HOLDS)
         does = f"{count} of them {'holds' if count == 1 else 'hold'}"
     return f"{len(known)} of {len(cases)} cases measured, {does}"
-
-
-def _measured(claim: Claim, cases: Sequence[JudgedCase]) -> str:
-    """Give what was measured, grouped by verdict where the cases differ, and what was not."""
-    known = [case for case in cases if case.known]
-    if not known:
-        return f"Not measurable in this run. Band: {claim.band} {claim.unit}."
-    groups: dict[Verdict, list[str]] = {}
-    for case in known:
-        groups.setdefault(case.verdict, []).append(f"{case.case}: {_describe(case, claim.unit)}")
-    if len(groups) == 1:
-        measured = "; ".join(next(iter(groups.values())))
-    else:
-        measured = ". ".join(
-            f"{verdict.capitalize()} for {'; '.join(groups[verdict])}"
-            for verdict in Verdict
-            if verdict in groups
-        )
-    if coverage := _coverage(cases):
-        missing = ", ".join(case.case for case in cases if not case.known)
-        measured = f"{coverage}: {measured}. Not measurable in this run: {missing}"
-    return f"{measured}. Band: {claim.band} {claim.unit}.{_measured_base(claim, known)}"
-
-
-def _measured_base(claim: Claim, cases: Sequence[JudgedCase]) -> str:
-    """Give what the claim rests on, and what was measured of it."""
-    if claim.base is None:
-        return ""
-    told = [f"{case.case}: {_describe(case.base, claim.base.unit)}" for case in cases if case.base]
-    band = f"{claim.base.band} {claim.base.unit}"
-    return f" Base, {claim.base.metric}: {'; '.join(told)}. Band: {band}."
-
-
-def _describe(case: JudgedCase, unit: str) -> str:
-    text = f"{shown(case.value, number)} {unit}"
-    if len(case.values) == 1:
-        told = "one seed, no interval"
-    elif case.range is None:
-        text, told = f"{text} over {len(case.values)} seeds", ""
-    else:
-        low, high = case.range
-        what = f"{100 * case.look.confidence:.3g} % interval"
-        what += " of the median" if case.look.method is Method.MEDIAN else ""
-        told = f"{what} {number(low)} to {number(high)}, {len(case.values)} seeds"
-        told += f", look {case.look.number}" if case.look.number > 1 else ""
-    told = "; ".join(filter(None, (told, unfinished_words(case), case.outlook)))
-    return f"{text} ({told})" if told else text
 
 
 def unfinished_words(case: JudgedCase) -> str:

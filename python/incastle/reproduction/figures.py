@@ -11,7 +11,6 @@ import io
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from incastle.plotting.small_svg import squeezed
 from incastle.plotting.style import (
     BLACK,
     BLUE,
@@ -44,6 +43,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BLACK",
     "BLUE",
+    "DIGITS",
     "GREEN",
     "GREY",
     "HIGH",
@@ -79,6 +79,8 @@ HIGH, UNFINISHED = "_high", "_unfinished"
 """Suffixes of a column of lower ends: for its upper ends, and the number unfinished."""
 
 
+DIGITS = 12
+"""Of numbers in a report's data: what comes after is rounding, and a tenth of it."""
 SVG, PNG = "svg", "png"
 DPI, COLOURS = 144, 64
 """Of a PNG in a page: somewhat wider than its column, and enough for the edges of letters."""
@@ -105,8 +107,11 @@ class Drawing:
 
 def render(drawing: Drawing) -> None:
     """Write a figure as a picture for a page and in its formats, and its table."""
+    from polars import selectors  # noqa: PLC0415  slow to import: only where figures are drawn
+
     drawing.stem.parent.mkdir(parents=True, exist_ok=True)
-    write_csv(drawing.stem.with_suffix(CSV), drawing.data.write_csv())
+    rounded = drawing.data.with_columns(selectors.float().round_sig_figs(DIGITS))
+    write_csv(drawing.stem.with_suffix(CSV), rounded.write_csv())
     with canvas() as figure:
         drawing.draw(figure, drawing.data)
         _tell_unfinished(figure, drawing.data)
@@ -125,12 +130,18 @@ def _picture(figure: Figure) -> dict[str, bytes]:
     import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
     from PIL import Image  # noqa: PLC0415
 
-    with mpl.rc_context({"svg.fonttype": "none", "savefig.dpi": DPI}):
-        text, raster = encode(figure, SVG).decode(), encode(figure, PNG)
+    from incastle.plotting.small_svg import small_svg  # noqa: PLC0415
+
+    with mpl.rc_context({"savefig.dpi": DPI}):
+        raster = encode(figure, PNG)
     png = io.BytesIO()
     whole = Image.open(io.BytesIO(raster)).convert("RGB")
     whole.quantize(COLOURS, dither=Image.Dither.NONE).save(png, PNG, optimize=True)
-    vector, pixels = squeezed(text).encode(), png.getvalue()
+    pixels = png.getvalue()
+    try:
+        vector = small_svg(figure).encode()
+    except NotImplementedError:
+        return {PNG: pixels}
     return {SVG: vector} if len(vector) <= len(pixels) else {PNG: pixels}
 
 

@@ -26,7 +26,7 @@ from incastle import _engine
 from incastle.analysis.ends import shown as write_ends
 from incastle.errors import IncastleError
 from incastle.reproduction.claims import Verdict, number, unfinished_words
-from incastle.reproduction.figures import Drawing
+from incastle.reproduction.figures import DIGITS, Drawing
 from incastle.reproduction.live import FOLDER as LAB
 from incastle.reproduction.live import Live, copy_page, links
 from incastle.reproduction.papers import Length, selected
@@ -53,8 +53,6 @@ if TYPE_CHECKING:
 
 RUNS = "runs"
 RUN_LIST = f"runs{CSV}"
-DIGITS = 12
-"""Of numbers in claims.json: what comes after is rounding, and a tenth of the file."""
 _PAGE = "index.html"
 _KEPT = (RUNS, STUDIES)
 """What a report that is written again keeps."""
