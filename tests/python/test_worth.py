@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from typing import TYPE_CHECKING
 
@@ -159,3 +160,10 @@ def test_what_a_case_is_expected_to_become() -> None:
 )
 def test_when_a_verdict_is_final(verdicts: tuple[Verdict, ...], whole: bool, final: bool) -> None:
     assert settled(verdicts, whole=whole) is final
+
+
+def test_a_cost_does_not_depend_on_the_order_of_its_parts() -> None:
+    work = {"a": 0.1, "b": 0.2, "c": 0.3}
+    price = Price(work, dict.fromkeys(work, 1), 1.0)
+    costs = {price.of(dict.fromkeys(names, 2)) for names in itertools.permutations(work)}
+    assert len(costs) == 1

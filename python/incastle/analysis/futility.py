@@ -12,6 +12,7 @@ margin.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import fsum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -35,8 +36,11 @@ class Price:
     budget: float
 
     def of(self, seeds: Mapping[str, int]) -> float:
-        """Return the cost of this number of seeds of some experiments, beyond the plan's."""
-        return sum(
+        """Return the cost of this number of seeds of some experiments, beyond the plan's.
+
+        The sum is exact: cases of equal cost must be equal in whatever order a set gives its names.
+        """
+        return fsum(
             self.work[name] * max(0, count - self.planned[name]) for name, count in seeds.items()
         )
 
