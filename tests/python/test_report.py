@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from markupsafe import Markup
 
 from incastle import __version__, runner
 from incastle.browser import link, server
@@ -30,6 +31,7 @@ from incastle.reproduction.running import Part
 from incastle.results import Result
 from incastle.scenario import Scenario
 from incastle.storage.compressed import read_csv
+from incastle.templates import templates
 from synthetic import observations, tables
 from synthetic_papers import dctcp_ns2_made_up
 from synthetic_qcn import made_up
@@ -550,3 +552,10 @@ def test_full_disk_is_told_with_its_place(
     assert "No space left on device" in output.err
     assert "Traceback" not in output.err
     assert output.err.count("error: ") == 1
+
+
+def test_words_between_backticks_are_code(tmp_path: Path) -> None:
+    (tmp_path / "page").write_text("{{ words }}, {{ number }}, {{ done }}", encoding="utf-8")
+    page = templates(tmp_path).get_template("page")
+    written = page.render(words="`a < b`, `c", number=2, done=Markup("<i>`x`</i>"))
+    assert written == "<code>a &lt; b</code>, `c, 2, <i>`x`</i>"
