@@ -40,7 +40,7 @@ BELOW: dict[str, set[str]] = {
     "secure": {"units"},
     "socket": {"units", "congestion", "transport", "secure"},
     "dcudp": {"units", "congestion", "transport", "socket"},
-    "softswitch": {"units", "queueing"},
+    "softswitch": {"units", "links", "queueing"},
     "realtime": {"units", "congestion", "transport", "scenario", "socket", "softswitch"},
     "testbed": {
         *("units", "congestion", "queueing", "transport", "capture", "socket", "secure"),

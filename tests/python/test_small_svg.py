@@ -14,8 +14,8 @@ from matplotlib.path import Path
 from matplotlib.transforms import IdentityTransform
 from PIL import Image
 
-from incastle.plotting.small_svg import Pen, small_svg
 from incastle.plotting.style import canvas, encode
+from incastle.small_svg import Pen, small_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable

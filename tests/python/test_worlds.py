@@ -159,7 +159,7 @@ def test_queries_begin_at_the_instants_of_the_simulation_in_frames() -> None:
     real()
     query = {"workload": "query", "from": "senders", "to": "sender:0", "rate": 100}
     flows = {"query": query | {"response_size": "20 KB"}}
-    framed = {**STAR["transport"], "framing": "ethernet"}
+    framed = {"congestion": "cubic", "framing": "ethernet"}
     scenario = ic.Scenario.from_dict({**STAR, "transport": framed, "flows": flows})
     simulated, result = ic.run(scenario), api.run_linux(scenario)
     keys = ["group", "index", "round", "bytes"]
