@@ -201,6 +201,22 @@ def test_reports_are_compared_by_runs_claims_and_data(reports: tuple[Path, Path]
     assert figure.relative == pytest.approx(0.5)
 
 
+def test_a_claim_differs_by_a_case_that_does_not_decide_it(tmp_path: Path, cli: Cli) -> None:
+    def report(side: str, second: float) -> str:
+        values = {"8 servers": 1.5, "16 servers": second}
+        cases = [
+            {"case": name, "measured": value, "verdict": "holds"} for name, value in values.items()
+        ]
+        claims = [entry("part", 1.5, "holds") | {"cases": cases}]
+        return str(write_report(tmp_path / side, claims, {"x": "aa"}, "who,v\ns,1\n"))
+
+    names = report("a", 1.8), report("b", 1.9)
+    found = ic.diff(*names)
+    assert isinstance(found, ReportDiff)
+    assert [(one.id, one.cases) for one in found.claims] == [("part", ("16 servers",))]
+    assert "holds; 1 case differs" in cli("diff", *names).out
+
+
 def test_the_command_shows_other_verdicts_first(reports: tuple[Path, Path], cli: Cli) -> None:
     picture = reports[0].parent / "r.png"
     reason = cli("diff", *map(str, reports), "--figure", str(picture))

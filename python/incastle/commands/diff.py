@@ -226,7 +226,10 @@ def _verdict(one: ClaimChange) -> str:
     a, b = one.verdicts
     if a is None or b is None:
         return f"only {'B' if a is None else 'A'}: {a or b}"
-    return a if a == b else f"[bold red]{a} -> {b}[/]"
+    if a != b:
+        return f"[bold red]{a} -> {b}[/]"
+    others = len(one.cases)
+    return f"{a}; {others} case{'s' * (others > 1)} differ{'s' * (others == 1)}" if others else a
 
 
 def _figures(diff: ReportDiff, max_rows: int | None) -> Table | None:

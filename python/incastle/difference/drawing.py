@@ -136,7 +136,7 @@ def _claims(figure: Figure, diff: ReportDiff) -> None:
     moves = [
         (f"{one.paper}: {one.id}", one.relative, RED if one.verdict_changed else BLUE)
         for one in diff.claims
-        if one.relative is not None
+        if one.relative
     ]
     if not moves:
         raise PlotError("there is nothing to draw: no measured value of a claim is different")

@@ -60,6 +60,14 @@ class ClaimChange:
         return self.a is not None and self.b is not None and len(set(self.verdicts)) > 1
 
     @property
+    def cases(self) -> tuple[str, ...]:
+        """Of several cases those that differ by value or verdict, or that one side alone has."""
+        a, b = map(_cases, self._both("cases"))
+        if len(a | b) < 2:  # noqa: PLR2004  the claim itself
+            return ()
+        return tuple(name for name in dict.fromkeys((*a, *b)) if a.get(name) != b.get(name))
+
+    @property
     def relative(self) -> float | None:
         """The change of the measured value, as a share of it."""
         return relative(*self.measured)
@@ -76,7 +84,8 @@ class ClaimChange:
         entry: dict[str, Any] = {"paper": self.paper, "id": self.id, "unit": self.unit}
         for side, verdict, measured in sides:
             entry[side] = None if verdict is None else {"verdict": verdict, "measured": measured}
-        return {**entry, "relative": self.relative, "apart": self.apart}
+        more = {"relative": self.relative, "apart": self.apart, "cases": self.cases}
+        return {**entry, **more}
 
     def _both(self, name: str) -> tuple[Any, Any]:
         return (self.a or {}).get(name), (self.b or {}).get(name)
@@ -142,7 +151,7 @@ class ReportDiff:
 
     @cached_property
     def claims(self) -> list[ClaimChange]:
-        """Claims that differ by measured value, verdict or band, or that one report alone has."""
+        """Claims that differ by value, verdict, band or cases, or that one report alone has."""
         names = dict.fromkeys((*self.a, *self.b))
         pairs = ((name, self.a.get(name), self.b.get(name)) for name in names)
         return [
@@ -194,7 +203,13 @@ def _claims(folder: Path) -> dict[tuple[str, str], dict[str, Any]]:
 
 
 def _equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
-    return all(same(a.get(name), b.get(name)) for name in ("measured", "verdict", "band"))
+    alike = all(same(a.get(name), b.get(name)) for name in ("measured", "verdict", "band"))
+    return alike and _cases(a.get("cases")) == _cases(b.get("cases"))
+
+
+def _cases(entries: list[dict[str, Any]] | None) -> dict[str, tuple[Any, Any]]:
+    """Return measured value and verdict of each case."""
+    return {one["case"]: (one.get("measured"), one.get("verdict")) for one in entries or ()}
 
 
 def _count(paper: str, a: Path, b: Path) -> RunCounts:
