@@ -224,7 +224,7 @@ def test_the_command_shows_other_verdicts_first(reports: tuple[Path, Path], cli:
     lines = [line for line in reason.out.splitlines() if line.startswith("p: ")]
     assert lines[0].startswith("p: turned")
     assert lines[0].rstrip().endswith("holds -> fails")
-    assert "4 claims differ: 1 have another verdict, 1 are apart" in reason.out
+    assert "claims that differ: 4, with another verdict: 1, apart: 1" in reason.out
     assert picture.read_bytes().startswith(b"\x89PNG")
     same = cli("diff", str(reports[0]), str(reports[0]))
     assert "all claims are the same" in same.out

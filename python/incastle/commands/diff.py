@@ -178,7 +178,7 @@ def _reports(diff: ReportDiff, max_rows: int | None) -> None:
     changed = sum(one.verdict_changed for one in diff.claims)
     apart = sum(one.apart for one in diff.claims)
     console.print(
-        f"{len(diff.claims)} claims differ: {changed} have another verdict, {apart} are apart "
+        f"claims that differ: {len(diff.claims)}, with another verdict: {changed}, apart: {apart} "
         "(95 % intervals that do not meet)"
         if diff.claims
         else "all claims are the same"
