@@ -89,10 +89,7 @@ describeLab("the page, read", (lab) => {
     const page = await opened("incast-collapse");
     await page.getByRole("button", { name: "Pause", exact: true }).click();
     // In this run no window changes between 60 ms and 200 ms.
-    await page.getByRole("slider", { name: "Time", exact: true }).evaluate((input: HTMLInputElement) => {
-      input.value = "200";
-      input.dispatchEvent(new Event("input", { bubbles: true }));
-    });
+    await showInstant(page, "200");
     const values = page.getByRole("figure", { name: "Congestion windows" }).locator(".u-value");
     const texts = await values.allTextContents();
     expect(texts.length).toBeGreaterThan(2);
@@ -104,10 +101,7 @@ describeLab("the page, read", (lab) => {
   it("has the numbers of the instant shown, before and after a pointer", async () => {
     const page = await opened("tcp-dctcp");
     await page.getByRole("button", { name: "Pause", exact: true }).click();
-    await page.getByRole("slider", { name: "Time", exact: true }).evaluate((input: HTMLInputElement) => {
-      input.value = "500";
-      input.dispatchEvent(new Event("input", { bubbles: true }));
-    });
+    await showInstant(page, "500");
     const queues = page.getByRole("figure", { name: "Queues, packets" });
     const windows = page.getByRole("figure", { name: "Congestion windows" });
     const shown = async (): Promise<string[][]> => [
@@ -256,4 +250,12 @@ async function inView(page: Page, part: Locator): Promise<boolean> {
 /** Names of the lines of a chart. */
 async function lines(chart: Locator): Promise<string[]> {
   return (await chart.locator(".u-legend .u-label").allTextContents()).slice(1);
+}
+
+/** Moves the slider of the time to an instant, in its own steps. */
+async function showInstant(page: Page, at: string): Promise<void> {
+  await page.getByRole("slider", { name: "Time", exact: true }).evaluate((input: HTMLInputElement, value) => {
+    input.value = value;
+    input.dispatchEvent(new Event("input", { bubbles: true }));
+  }, at);
 }

@@ -2,8 +2,8 @@
 
 A renderer for matplotlib, in the place of its own for SVG. Letters are text, and places keep a
 tenth of a pixel. Lines of one style are one path, where they follow each other or belong to one
-axis; symbols of a curve are markers of its path. Leaves out: links, ids, and hatches, which raise
-NotImplementedError.
+axis; symbols of a curve are markers of its path. Leaves out: links, ids, and hatches, which are an
+error.
 """
 
 from __future__ import annotations
@@ -49,11 +49,15 @@ _COMMANDS = {Path.MOVETO: "m", Path.LINETO: "l", Path.CURVE3: "q", Path.CURVE4: 
 _ANCHORS = {"center": "middle", "right": "end"}
 
 
+class HatchError(ValueError):
+    """A figure with hatches, which this renderer does not draw."""
+
+
 def small_svg(figure: Figure) -> str:
     """Return a figure as SVG.
 
     Raises:
-        NotImplementedError: it has hatches.
+        HatchError: it has hatches.
 
     """
     dpi, figure.dpi = figure.dpi, POINTS_PER_INCH
@@ -61,7 +65,7 @@ def small_svg(figure: Figure) -> str:
         width, height = (POINTS_PER_INCH * side for side in figure.get_size_inches())
         renderer = _Renderer(width, height)
         dpi_of_images = MAGNIFICATION * POINTS_PER_INCH
-        # What matplotlib draws as pixels, such as a bar of colours, becomes an image.
+        # Parts that matplotlib draws as pixels, such as a bar of colours, become images.
         mixed: Any = MixedModeRenderer(figure, width, height, dpi_of_images, renderer)  # type: ignore[no-untyped-call]
         figure.draw(mixed)
     finally:
@@ -209,8 +213,8 @@ class _Renderer(RendererBase):
         rgbFace: Any = None,  # noqa: ANN401, N803
     ) -> None:
         if gc.get_hatch():
-            raise NotImplementedError
-        # What is filled is whole, and what is seen through is darker where it overlaps.
+            raise HatchError
+        # Filled shapes must not be joined, nor transparent lines: they darken where they overlap.
         style, is_line = _style(gc, rgbFace), rgbFace is None
         pen = self._pen(gc, style, alone=not is_line or "opacity" in style)
         clip = self._page if is_line else None

@@ -15,7 +15,7 @@ from matplotlib.transforms import IdentityTransform
 from PIL import Image
 
 from incastle.plotting.style import canvas, encode
-from incastle.small_svg import Pen, small_svg
+from incastle.small_svg import HatchError, Pen, small_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ def test_an_image_stands_upright_in_its_axes() -> None:
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
-    with pytest.raises(NotImplementedError):
+    with pytest.raises(HatchError):
         drawn(lambda axes: axes.patch.set_hatch("///"))
 
 

@@ -50,7 +50,7 @@ pub struct NetworkPlan {
     /// The largest IP packet.
     #[serde(default = "default_mtu")]
     pub mtu: Text<Bytes>,
-    /// What rates, buffers and queues count of a packet.
+    /// The bytes of a packet that rates, buffers and queues count.
     #[serde(default)]
     pub framing: FramingPlan,
     /// The factor by which real time is slower.

@@ -25,7 +25,7 @@ use crate::samples::QueueLength;
 pub struct PortConfig {
     /// The rate; IP headers and framing count.
     pub rate: Rate,
-    /// What the link layer adds to a packet: all sizes have it.
+    /// The framing of the link layer, which every size includes.
     pub framing: Framing,
     /// The delay of the link.
     pub delay: Span,

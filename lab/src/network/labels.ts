@@ -29,13 +29,13 @@ export function drawLabels(pen: Pen, scene: Still, layout: Layout): void {
     if (!at || !place) return;
     const name = fitting(node.name, node.kind === "host", at.room, layout.horizontal);
     if (name === undefined) return;
-    if (layout.horizontal) beside(pen, name, at, place.layer);
+    if (layout.horizontal) nextTo(pen, name, at, place.layer);
     else below(pen, name, at, node.kind === "host");
   });
 }
 
 /** Left of the first layer, right of the last one, above all others. */
-function beside(pen: Pen, name: string, at: NodeShape, layer: number): void {
+function nextTo(pen: Pen, name: string, at: NodeShape, layer: number): void {
   const gap = at.radius + GAP;
   const outside = layer === 0 ? -gap : layer === 1 ? gap : 0;
   pen.textAlign = outside < 0 ? "right" : outside > 0 ? "left" : "center";

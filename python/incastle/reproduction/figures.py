@@ -130,7 +130,7 @@ def _picture(figure: Figure) -> dict[str, bytes]:
     import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
     from PIL import Image  # noqa: PLC0415
 
-    from incastle.small_svg import small_svg  # noqa: PLC0415
+    from incastle.small_svg import HatchError, small_svg  # noqa: PLC0415
 
     with mpl.rc_context({"savefig.dpi": DPI}):
         raster = encode(figure, PNG)
@@ -140,7 +140,7 @@ def _picture(figure: Figure) -> dict[str, bytes]:
     pixels = png.getvalue()
     try:
         vector = small_svg(figure).encode()
-    except NotImplementedError:
+    except HatchError:
         return {PNG: pixels}
     return {SVG: vector} if len(vector) <= len(pixels) else {PNG: pixels}
 
