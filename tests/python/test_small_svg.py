@@ -10,12 +10,13 @@ from xml.etree import ElementTree as ET
 
 import matplotlib as mpl
 import pytest
+from matplotlib.backends.backend_agg import RendererAgg
 from matplotlib.path import Path
 from matplotlib.transforms import IdentityTransform
 from PIL import Image
 
 from incastle.plotting.style import canvas, encode
-from incastle.small_svg import HatchError, Pen, small_svg
+from incastle.small_svg import MAGNIFICATION, POINTS_PER_INCH, HatchError, Pen, small_svg
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,6 +84,25 @@ def test_an_image_stands_upright_in_its_axes() -> None:
     (data,) = re.findall(r'<image [^>]*href="data:image/png;base64,(.*?)"', text)
     image = Image.open(io.BytesIO(base64.b64decode(data))).convert("L")
     assert [image.getpixel((5, y)) for y in (5, image.height - 5)] == [0, 255]
+
+
+def test_pixels_are_drawn_on_no_larger_canvas_than_the_figure(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    widths: list[float] = []
+    original = RendererAgg.__init__
+
+    def noted(self: RendererAgg, width: float, height: float, dpi: float) -> None:
+        widths.append(width)
+        original(self, width, height, dpi)
+
+    monkeypatch.setattr(RendererAgg, "__init__", noted)
+    with canvas() as figure:
+        axes = figure.subplots()
+        axes.plot(range(3), rasterized=True)
+        small_svg(figure)
+        inches = figure.get_size_inches()[0]
+    assert max(widths) == pytest.approx(inches * MAGNIFICATION * POINTS_PER_INCH)
 
 
 def test_what_cannot_be_drawn_is_refused() -> None:
