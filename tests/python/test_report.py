@@ -55,30 +55,23 @@ FIELDS = (
 
 @dataclass
 class FakeEngine:
-    """Takes the place of `run_many`: counts, makes up tables, and stops where it is told to."""
+    """Takes the place of `run_each`: counts, makes up tables, and stops where it is told to."""
 
     ran: list[str] = field(default_factory=list)
     stop_after: int | None = None
 
-    def run_many(
-        self,
-        scenarios: Sequence[Scenario],
-        threads: int | None = None,
-        progress: Any = None,
-        on_result: Any = None,
-    ) -> list[Result]:
+    def run_each(
+        self, scenarios: Sequence[Scenario], threads: int | None, on_end: Any, progress: Any
+    ) -> None:
         """Give a made-up result for each scenario, until it is time to stop."""
         assert threads is None or threads >= 1
-        results = []
         for index, scenario in enumerate(scenarios):
             if self.stop_after is not None and len(self.ran) >= self.stop_after:
                 raise KeyboardInterrupt
             result = fake_result(scenario)
             self.ran.append(scenario.resolved)
-            on_result(index, result)
+            on_end(index, result)
             progress(runner.Progress(index + 1, len(scenarios), index + 1, len(scenarios)))
-            results.append(result)
-        return results
 
 
 def fake_result(scenario: Scenario) -> Result:
@@ -103,7 +96,7 @@ def fake_result(scenario: Scenario) -> Result:
 @pytest.fixture
 def drawing_engine(monkeypatch: pytest.MonkeyPatch) -> FakeEngine:
     fake = FakeEngine()
-    monkeypatch.setattr(runner, "run_many", fake.run_many)
+    monkeypatch.setattr(runner, "run_each", fake.run_each)
     return fake
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from incastle import runner, terminal
+from incastle.errors import RunError
 from incastle.reproduction.papers import Observations, selected
 from incastle.reproduction.run_cache import observe
 from incastle.scenario import load
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from incastle.scenario import Scenario
 
 CHUNK = 96
-"""Runs that are handed to the engine at once; bounds the results that lie in memory."""
+"""Runs that are handed to the engine at once; the more, the less often a core waits for another."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +123,7 @@ def _run_missing(
     for begin in range(0, len(runs), CHUNK):
         chunk = _Chunk(runs, begin, keep, show)
         scenarios = [run.scenario for run in chunk.runs]
-        runner.run_many(scenarios, threads, chunk.progress, chunk.take)
+        runner.run_each(scenarios, threads, chunk.end, chunk.progress)
 
 
 class _Chunk:
@@ -146,9 +147,11 @@ class _Chunk:
         self.behind, self.ahead = _work(plan[:begin]), _work(self.runs)
         self.total, self.work = len(plan), _work(plan)
 
-    def take(self, index: int, result: Result) -> None:
-        """Keep a finished run."""
-        self.keep(self.runs[index], result)
+    def end(self, index: int, outcome: Result | RunError) -> None:
+        """Keep what is asked of a finished run, and nothing else of it; or stop with its error."""
+        if isinstance(outcome, RunError):
+            raise outcome
+        self.keep(self.runs[index], outcome)
 
     def progress(self, state: runner.Progress) -> None:
         """Tell how far the whole plan is, from how far this chunk is."""

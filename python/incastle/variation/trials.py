@@ -246,19 +246,20 @@ class Trials:
             chunk, before = runs[begin : begin + CHUNK], sum(costs[:begin])
             work, began = sum(costs[begin : begin + CHUNK]), time.monotonic()
 
-            def keep(index: int, result: Result, chunk: Sequence[_Run] = chunk) -> None:
+            def end(
+                index: int, outcome: Result | RunError, chunk: Sequence[_Run] = chunk
+            ) -> None:
+                if isinstance(outcome, RunError):
+                    raise CannotRun(outcome.message)
                 run = chunk[index]
-                found[run.resolved] = observe(result, sorted(tables[run.resolved]))
+                found[run.resolved] = observe(outcome, sorted(tables[run.resolved]))
                 self.kept.keep(run.resolved, found[run.resolved])
 
             def tell(state: runner.Progress, done: float = before, work: float = work) -> None:
                 self.progress((done + state.fraction * work) / sum(costs))
 
-            try:
-                scenarios = [self._load(run.experiment.name, run.overrides) for run in chunk]
-                runner.run_many(scenarios, self.threads, tell, keep)
-            except RunError as error:
-                raise CannotRun(error.message) from None
+            scenarios = [self._load(run.experiment.name, run.overrides) for run in chunk]
+            runner.run_each(scenarios, self.threads, end, tell)
             self.budget.work += work
             self.budget.spent += time.monotonic() - began
         return found
