@@ -75,6 +75,11 @@ impl<F, R: Rng> FrameLimiter<F, R> {
         self.queue.iter().map(|(_, frame)| frame)
     }
 
+    /// Takes the frames inside.
+    pub fn drain(&mut self) -> impl Iterator<Item = F> {
+        self.queue.drain(..).map(|(_, frame)| frame)
+    }
+
     /// A notification has arrived.
     pub fn notified(&mut self, now: Time, feedback: Feedback) {
         self.at_a_new_rate(now, |point, rng| point.on_cnm(now, feedback, rng));

@@ -14,7 +14,7 @@ use crate::tcp::{AbcLimit, Congestion};
 words! {
     /// Defaults of the keys below.
     pub enum Preset, choice choice_of_preset {
-        /// Linux 6.18: `rack-tlp` with `prr` and `f_rto`; HyStart for CUBIC; `min_rto` 200 ms, `max_rto` 120 s.
+        /// Linux 6.18: `rack-tlp` with `prr` (reno and cubic after a mark, too) and `f_rto`; HyStart for CUBIC; `min_rto` 200 ms, `max_rto` 120 s.
         "linux" => Linux,
         /// The RFCs: `rack-tlp` with `prr` and `f_rto`; HyStart++; `min_rto` 1 s, ACKs delayed by up to 500 ms.
         "rfc" => Rfc,
@@ -46,6 +46,19 @@ impl Preset {
             (Self::Linux, tcp::Recovery::RackTlp) => tcp::LossDetection::Linux,
             _ => tcp::LossDetection::Rfc,
         }
+    }
+
+    /// tcp_enter_cwr() of Linux. Our DCTCP in the kernel sets its window at once, as RFC 8257 has it.
+    pub(crate) fn prr_on_ecn(
+        self,
+        recovery: tcp::Recovery,
+        congestion: Option<&Congestion>,
+    ) -> bool {
+        let classic = matches!(
+            congestion,
+            None | Some(Congestion::NewReno(_) | Congestion::Reno(_) | Congestion::Cubic(_))
+        );
+        self == Self::Linux && recovery == tcp::Recovery::RackTlp && classic
     }
 
     /// Linux has HyStart for CUBIC alone; RFC 9438, section 4.10, and RFC 9406 recommend HyStart++.

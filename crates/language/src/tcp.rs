@@ -44,7 +44,7 @@ table! {
         /// Proportional rate reduction in recovery (RFC 9937).
         value prr: bool = preset.is_recent() && is_rack(recovery) && !is_bbr(congestion.as_ref()), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"` and under bbr";
         /// The same after a mark, as in Linux: the window falls over a round trip. Else a mark sets it at once. It needs `recovery = "rack-tlp"`.
-        value prr_on_ecn: bool = false;
+        value prr_on_ecn: bool = preset.prr_on_ecn(recovery, congestion.as_ref()), shown "true under new-reno, reno and cubic with `preset = \"linux\"` and `recovery = \"rack-tlp\"`, else false";
         /// Detection of spurious timeouts, which are then undone (RFC 5682).
         value f_rto: bool = preset.is_recent() && is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"`";
         /// RACK-TLP as RFC 8985 has it, or as Linux: with longer timers of probes and of reordering, and without timestamps. `"linux"` needs `recovery = "rack-tlp"`.

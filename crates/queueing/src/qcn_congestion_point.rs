@@ -233,6 +233,18 @@ impl CongestionPoint {
         })
     }
 
+    /// Whether a frame of `size` is certainly no sampling and changes nothing but the countdown,
+    /// whatever the queue. It still has to be counted: [`Self::pass`].
+    pub fn lets_pass(&self, size: Bytes) -> bool {
+        self.config.sampling == QcnSampling::V22 && self.config.memory.is_none() && size < self.left
+    }
+
+    /// Counts a frame for which [`Self::lets_pass`], as [`Self::on_arrival`] would.
+    pub fn pass(&mut self, size: Bytes) {
+        assert!(self.lets_pass(size), "a sampling needs the queue");
+        self.left -= size;
+    }
+
     /// Section VII.A.1: one more event when the queue comes to exceed its part of the buffer.
     fn count_events(&mut self, queue: Bytes) {
         let Some(memory) = self.config.memory else {

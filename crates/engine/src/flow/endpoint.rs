@@ -31,8 +31,8 @@ pub(crate) struct Leaving {
     pub(crate) ecn: Ecn,
 }
 
-/// A rate limiter in a NIC.
-pub(crate) type Limiter = FrameLimiter<Packet, Xoshiro256PlusPlus>;
+/// A rate limiter in a NIC. Its packets stay in their slots.
+pub(crate) type Limiter = FrameLimiter<Slot, Xoshiro256PlusPlus>;
 
 /// The endpoint. State that few flows have comes last. Long lists begin sixteen bytes after the beginning of a cache
 /// line, and the other fields take ten lines then. Alignment is no alternative: lists of aligned elements grow and
@@ -412,19 +412,31 @@ impl Endpoint {
             .is_some_and(|limiter| limiter.is_active())
     }
 
-    /// Moves the next packet into the limiter, if that has room; returns it.
-    pub(crate) fn fill_limiter(&mut self, now: Time, extras: &mut Extras) -> Option<Packet> {
-        let mut packet = Packet::EMPTY;
-        if self.limiter_has_room() && self.poll_transmit(now, extras, &mut packet) {
-            if let Some(limiter) = &mut self.limiter {
-                limiter.push(packet.size(), packet);
-            }
-            return Some(packet);
-        }
+    /// Moves the next packet into the limiter, if that has room; returns its slot.
+    pub(crate) fn fill_limiter(
+        &mut self,
+        now: Time,
+        extras: &mut Extras,
+        pool: &mut Pool,
+    ) -> Option<Slot> {
         if !self.limiter_has_room() {
             self.hold_back();
+            return None;
         }
-        None
+        if self.transport.is_quiet(now) {
+            return None;
+        }
+        let slot = pool.reserve();
+        let packet = &mut pool.at_mut(slot).packet;
+        if !self.poll_transmit(now, extras, packet) {
+            pool.free(slot);
+            return None;
+        }
+        let size = packet.size();
+        if let Some(limiter) = &mut self.limiter {
+            limiter.push(size, slot);
+        }
+        Some(slot)
     }
 
     fn limiter_has_room(&self) -> bool {
@@ -447,11 +459,18 @@ impl Endpoint {
         }
     }
 
+    /// Takes the slots of the packets that wait for the NIC or in the limiter.
+    pub(crate) fn take_waiting(&mut self) -> impl Iterator<Item = Slot> {
+        let limited = self.limiter.iter_mut().flat_map(|limiter| limiter.drain());
+        self.staged.take().into_iter().chain(limited)
+    }
+
     /// Packets of this endpoint that are at its host.
     pub(crate) fn at_host<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let limited = self.limiter.iter().flat_map(|limiter| limiter.held());
-        let staged = self.staged.iter().map(|slot| &pool.at(*slot).packet);
-        self.held().iter().chain(staged).chain(limited)
+        let slots = self.staged.iter().chain(limited);
+        let packets = slots.map(|slot| &pool.at(*slot).packet);
+        self.held().iter().chain(packets)
     }
 
     /// The instant of `poll_timeout` has come.

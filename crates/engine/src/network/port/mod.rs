@@ -64,7 +64,7 @@ pub(crate) struct Port {
     unwatched: bool,
     /// Whether probes observe this queue.
     pub(crate) observed: bool,
-    /// Whether packets leave the shortest way: they gather telemetry here, or departures have events.
+    /// Whether packets leave the shortest way: they gather telemetry or are sampled here, or departures have events.
     detours: bool,
     /// Whether departures from a queue for each priority have no events at present (`network::late`).
     pub(crate) late: bool,
@@ -320,7 +320,7 @@ impl Port {
     pub(crate) fn sampled(mut self, sampler: Sampler) -> Self {
         self.sampler = Some(Box::new(sampler));
         self.special = true;
-        self.gate.judge_all();
+        self.detours = true;
         self
     }
 
@@ -492,7 +492,7 @@ impl Port {
     #[inline(always)]
     fn let_depart<P: Probe>(&mut self, now: Time, arenas: Arenas<'_>, probe: &mut P) {
         if self.detours {
-            return self.let_depart_stamped(now, arenas, probe);
+            return self.let_depart_otherwise(now, arenas, probe);
         }
         self.let_depart_unstamped(now, arenas.pool, probe);
     }

@@ -2,7 +2,7 @@
 
 use incastle_units::{Ecn, Time};
 
-use super::{Backlog, FastPath, Port, Wakes};
+use super::{Backlog, FastPath, Port, Sampler, Wakes};
 use crate::layout::Slot;
 use crate::network::{Arenas, Pool};
 use crate::probe::Probe;
@@ -24,9 +24,38 @@ impl Port {
         self.enter_fast(now, slot, pool, probe)
     }
 
+    /// As [`Self::pass`], where packets leave the shortest way.
+    #[inline(never)]
+    fn pass_otherwise<P: Probe>(
+        &mut self,
+        now: Time,
+        slot: Slot,
+        Arenas { pool, extras }: Arenas<'_>,
+        probe: &mut P,
+    ) -> FastPath {
+        let packet = &pool.at(slot).packet;
+        let sampled = |sampler: &Sampler| !sampler.lets_pass(packet);
+        if self.scheduled.is_some() || self.sampler.as_deref().is_some_and(sampled) {
+            return FastPath::Closed;
+        }
+        self.let_depart_otherwise(now, Arenas { pool, extras }, probe);
+        let idle = self.fast.stored().packets == 0;
+        let passage = self.enter_fast(now, slot, pool, probe);
+        if matches!(passage, FastPath::Closed) {
+            return passage;
+        }
+        if let Some(sampler) = &mut self.sampler {
+            sampler.pass(&pool.at(slot).packet);
+        }
+        if idle && self.telemetry {
+            self.stamp_begun(now, pool, extras);
+        }
+        passage
+    }
+
     /// Takes a packet that certainly passes the gate into a fast queue that is up to date.
     #[inline(always)]
-    pub(super) fn enter_fast<P: Probe>(
+    fn enter_fast<P: Probe>(
         &mut self,
         now: Time,
         slot: Slot,

@@ -4,6 +4,8 @@ use incastle_queueing::{CongestionPoint, CongestionPointConfig, Sample};
 use incastle_units::Bytes;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+use crate::network::Packet;
+
 /// The congestion point.
 pub(crate) struct Sampler {
     point: CongestionPoint,
@@ -26,5 +28,17 @@ impl Sampler {
         let sample = self.point.on_arrival(queue, size, &mut self.rng)?;
         self.cnms += u64::from(sample.psi > 0);
         Some(sample)
+    }
+
+    /// Whether a packet is certainly no sample, whatever the queue; it is not counted yet.
+    pub(crate) fn lets_pass(&self, packet: &Packet) -> bool {
+        packet.is_cnm() || self.point.lets_pass(packet.size())
+    }
+
+    /// Counts a packet that [`Self::lets_pass`] has let pass.
+    pub(crate) fn pass(&mut self, packet: &Packet) {
+        if !packet.is_cnm() {
+            self.point.pass(packet.size());
+        }
     }
 }

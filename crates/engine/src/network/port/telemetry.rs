@@ -8,9 +8,8 @@
 use incastle_congestion::HopTelemetry;
 use incastle_units::{Bytes, Rate, Time};
 
+use super::Port;
 use super::scheduled::ScheduledQueue;
-use super::{FastPath, Port};
-use crate::layout::Slot;
 use crate::network::{Arenas, Extras, Packet, Pool};
 use crate::probe::Probe;
 
@@ -24,30 +23,23 @@ impl Port {
         self.detours |= self.telemetry;
     }
 
-    /// As [`Self::pass`], where packets leave the shortest way.
+    /// Advances a fast queue to `now`, where packets leave the shortest way.
     #[inline(never)]
-    pub(super) fn pass_otherwise<P: Probe>(
+    pub(super) fn let_depart_otherwise<P: Probe>(
         &mut self,
         now: Time,
-        slot: Slot,
-        Arenas { pool, extras }: Arenas<'_>,
+        arenas: Arenas<'_>,
         probe: &mut P,
-    ) -> FastPath {
-        if self.scheduled.is_some() {
-            return FastPath::Closed;
+    ) {
+        if self.telemetry {
+            self.let_depart_stamped(now, arenas, probe);
+        } else {
+            self.let_depart_unstamped(now, arenas.pool, probe);
         }
-        self.let_depart_stamped(now, Arenas { pool, extras }, probe);
-        let idle = self.fast.stored().packets == 0;
-        let passage = self.enter_fast(now, slot, pool, probe);
-        if idle && !matches!(passage, FastPath::Closed) {
-            self.stamp_begun(now, pool, extras);
-        }
-        passage
     }
 
-    /// Advances a fast queue to `now`.
-    #[inline(never)]
-    pub(super) fn let_depart_stamped<P: Probe>(
+    #[inline(always)]
+    fn let_depart_stamped<P: Probe>(
         &mut self,
         now: Time,
         Arenas { pool, extras }: Arenas<'_>,

@@ -85,9 +85,10 @@ impl<P: Probe> HostStack<P> {
             self.fabric.stray(packet);
         }
         for side in Side::BOTH {
-            let endpoint = self.flows.get(flow.endpoint(side));
-            if let Some(slot) = endpoint.and_then(|endpoint| endpoint.staged.take()) {
-                self.fabric.network.pool.free(slot);
+            if let Some(endpoint) = self.flows.get(flow.endpoint(side)) {
+                for slot in endpoint.take_waiting() {
+                    self.fabric.network.pool.free(slot);
+                }
             }
         }
         self.flows.release(flow, at);

@@ -7,7 +7,7 @@ use incastle_congestion::{Feedback, FrameLimiter};
 
 use super::HostStack;
 use crate::core::{EndpointIndex, HostIndex, Purpose, Source, substream};
-use crate::network::Packet;
+use crate::network::{Network, Packet};
 use crate::probe::{Probe, TraceEvent};
 
 impl<P: Probe> HostStack<P> {
@@ -67,27 +67,34 @@ impl<P: Probe> HostStack<P> {
     /// Fills a limiter and releases its first frame to the NIC, if it may leave now; returns whether it did.
     fn release_one(&mut self, index: EndpointIndex) -> bool {
         let now = self.fabric.clock.now();
-        while let Some(endpoint) = self.flows.get(index) {
-            let repeats = endpoint.transport.retransmissions();
-            let Some(packet) = endpoint.fill_limiter(now, &mut self.fabric.network.extras) else {
-                break;
-            };
-            self.trace_sent(index, &packet, repeats, None);
-        }
-        let Some(endpoint) = self.flows.get(index) else {
+        let Some(mut endpoint) = self.flows.get(index) else {
             return false;
         };
+        loop {
+            let repeats = endpoint.transport.retransmissions();
+            let Network { pool, extras, .. } = &mut self.fabric.network;
+            let Some(slot) = endpoint.fill_limiter(now, extras, pool) else {
+                break;
+            };
+            if endpoint.is_recorded() {
+                let packet = pool.at(slot).packet;
+                self.trace_sent(index, &packet, repeats, None);
+                endpoint = self.flows.get(index).expect("it has just sent");
+            }
+        }
         if endpoint.staged.is_some() {
             return false;
         }
         let limiter = endpoint.limiter().expect("the endpoint is limited");
-        let Some(packet) = limiter.release(now) else {
+        let Some(slot) = limiter.release(now) else {
             return false;
         };
         let host = endpoint.host;
-        self.fabric
-            .trace_packet(index, &packet, TraceEvent::Released);
-        let slot = self.fabric.network.pool.put(packet);
+        if endpoint.is_recorded() {
+            let packet = self.fabric.network.pool.at(slot).packet;
+            self.fabric
+                .trace_packet(index, &packet, TraceEvent::Released);
+        }
         if self.stage(host, index, slot) {
             return false;
         }
