@@ -105,7 +105,7 @@ def test_the_least_cost_is_taken_first() -> None:
 
 def test_the_budget_is_that_of_the_claim() -> None:
     # Each needs a look with 32 seeds, 28 more than there are, and the claim needs both.
-    both = {"a": near(1.95), "b": near(1.95)}
+    both = {"a": near(-1.95), "b": near(-1.95)}
     work = {"x": 1, "y": 1}
     assert taken(judge(both), {"a": "x", "b": "y"}, work, 56) == ["a", "b"]
     # What the first one leaves pays 8 seeds of the second one, which is none then.
@@ -114,12 +114,16 @@ def test_the_budget_is_that_of_the_claim() -> None:
     assert taken(judge(both), {"a": "x", "b": "x"}, work, 35) == ["a", "b"]
 
 
-def test_no_seed_is_added_where_the_claim_stays_unsettled() -> None:
-    work, reads = {"x": 1, "y": 1, "z": 1}, {"a": "x", "b": "y", "c": "z"}
+def test_a_claim_that_stays_unsettled_has_one_case_that_holds_and_no_more() -> None:
+    work, reads = {"x": 1, "y": 2, "z": 1}, {"a": "x", "b": "y", "c": "z"}
     hopeless = near(0.1)
-    # Some hold at best, and one is unclear.
-    assert taken(judge({"a": near(4), "b": hopeless}), reads, work) == []
-    # That one holds and another fails is enough.
+    # Then it holds in part: of two that may hold the cheaper one is enough.
+    assert taken(judge({"a": near(4), "c": hopeless}), reads, work) == ["a"]
+    assert taken(judge({"a": near(4), "b": near(4), "c": hopeless}), reads, work) == ["a"]
+    # Where one holds already, or the other would fail, no seed helps.
+    assert taken(judge({"a": [60.0] * 4, "b": near(4), "c": hopeless}), reads, work) == []
+    assert taken(judge({"a": near(-4), "c": hopeless}), reads, work) == []
+    # That one holds and another fails settles it.
     mixed = {"a": near(4), "b": hopeless, "c": near(-4)}
     assert taken(judge(mixed), reads, work) == ["a", "c"]
 

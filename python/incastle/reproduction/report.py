@@ -115,6 +115,14 @@ class PaperReport:
         by_id = {judged.claim.id: judged for judged in self.judged}
         return [by_id[claim] for claim in figure.claims]
 
+    def seeds_of(self, figure: FigureSpec) -> str:
+        """Tell how many seeds the experiments of a figure have."""
+        used = selected(self.experiments, [figure])
+        counts = sorted({len(self.observations[one.name]) for one in used})
+        if counts[-1] == 1:
+            return "one seed: no spread"
+        return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"{counts[0]} seeds"
+
     def live_runs(self, figure: FigureSpec) -> list[Live]:
         """Give the runs of a figure that the lab can open."""
         used = selected(self.experiments, [figure])

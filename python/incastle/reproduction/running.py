@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from incastle.scenario import Scenario
 
 CHUNK = 96
-"""Runs that are handed to the engine at once; the more, the less often a core waits for another."""
+"""Runs that are handed to the engine at once. Among them progress is simulated time, not work."""
 
 
 @dataclass(frozen=True)

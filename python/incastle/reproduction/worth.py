@@ -2,7 +2,8 @@
 
 Cases are taken in order of least cost to decide, as far as the claim's budget goes, unless they are
 futile (`incastle.analysis.futility`). Each is expected to be decided as its centre lies. Cases that
-the claim's verdict then no longer depends on are left, and all are where it would not be settled.
+the claim's verdict then no longer depends on are left. Where it would not be settled, one case that
+is expected to hold is taken, so that the claim holds in part, and else none.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ def chosen(
     known = {name: case.verdict for name, case in cases.items()}
     whole = len(cases) == len(judged.cases)
     found: list[Candidate] = []
+    holds: list[Candidate] = []
     for one in sorted(candidates, key=lambda one: one.cost(bought, price)):
         goal = one.goal(bought, price)
         if goal is None:
@@ -35,9 +37,13 @@ def chosen(
         bought = goal
         found.append(one)
         known[one.case] = expected(judged.claim, cases[one.case])
+        if known[one.case] is Verdict.HOLDS:
+            holds.append(one)
         if whole and settled(known.values(), whole=whole):
             return found
-    return found if settled(known.values(), whole=whole) else []
+    if settled(known.values(), whole=whole):
+        return found
+    return holds[:1] if whole and judged.verdict is Verdict.UNCLEAR else []
 
 
 def needs(case: JudgedCase) -> int | None:

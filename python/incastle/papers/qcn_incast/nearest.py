@@ -2,7 +2,7 @@
 
 These readings were found after the results, so they decide no verdict. Here the measures of the
 claims are formed again with the runs of `open/nearest/` in the place of QCN's, by whether the mean
-over the seeds lies in the band; without intervals, as there are two seeds.
+over the seeds lies in the band; without intervals, as there are few seeds.
 """
 
 from __future__ import annotations
