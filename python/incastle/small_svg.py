@@ -62,11 +62,11 @@ def small_svg(figure: Figure) -> str:
     """
     dpi, figure.dpi = figure.dpi, POINTS_PER_INCH
     try:
-        inches = figure.get_size_inches()
-        renderer = _Renderer(*(POINTS_PER_INCH * side for side in inches))
+        width, height = figure.get_size_inches()
+        renderer = _Renderer(POINTS_PER_INCH * width, POINTS_PER_INCH * height)
         dpi_of_images = MAGNIFICATION * POINTS_PER_INCH
         # Parts that matplotlib draws as pixels, such as a bar of colours, become images.
-        mixed: Any = MixedModeRenderer(figure, *inches, dpi_of_images, renderer)  # type: ignore[no-untyped-call]
+        mixed: Any = MixedModeRenderer(figure, width, height, dpi_of_images, renderer)  # type: ignore[no-untyped-call]
         figure.draw(mixed)
     finally:
         figure.dpi = dpi

@@ -90,7 +90,7 @@ def test_pixels_are_drawn_on_no_larger_canvas_than_the_figure(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     widths: list[float] = []
-    original = RendererAgg.__init__
+    original: Any = RendererAgg.__init__
 
     def noted(self: RendererAgg, width: float, height: float, dpi: float) -> None:
         widths.append(width)

@@ -31,6 +31,7 @@ mod priority_ecn;
 mod priority_memory;
 mod priority_queue;
 mod qcn_congestion_point;
+mod qcn_sampler;
 mod queue_seen;
 mod red;
 mod scheduler;
@@ -75,6 +76,7 @@ pub use priority_queue::{Began, LaneBacklog, PriorityQueue};
 pub use qcn_congestion_point::{
     CongestionMemory, CongestionPoint, CongestionPointConfig, Detail, QcnSampling, Sample,
 };
+pub use qcn_sampler::QcnSampler;
 pub use queue_seen::QueueSeen;
 pub use red::{Red, RedAction, RedConfig, RedError};
 pub use scheduler::{Heads, Quanta, Scheduler, SchedulerConfig, SchedulerError};

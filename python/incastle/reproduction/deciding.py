@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from incastle.reproduction.running import Machine, Part, Run
 
 BUDGET = {Length.QUICK: 0.0, Length.DEFAULT: 0.6e9, Length.FULL: 4e9}
-"""Packet-hops that the further seeds of a claim may cost, some 5 % of all planned runs at that length:
-expected work, not seconds, so that a verdict is the same on every machine."""
+"""Packet-hops that the further seeds of a claim may cost, some 5 % of all planned runs at that
+length: expected work, not seconds, so that a verdict is the same on every machine."""
 
 
 @dataclass(frozen=True)

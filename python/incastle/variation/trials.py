@@ -246,9 +246,7 @@ class Trials:
             chunk, before = runs[begin : begin + CHUNK], sum(costs[:begin])
             work, began = sum(costs[begin : begin + CHUNK]), time.monotonic()
 
-            def end(
-                index: int, outcome: Result | RunError, chunk: Sequence[_Run] = chunk
-            ) -> None:
+            def end(index: int, outcome: Result | RunError, chunk: Sequence[_Run] = chunk) -> None:
                 if isinstance(outcome, RunError):
                     raise CannotRun(outcome.message)
                 run = chunk[index]

@@ -423,9 +423,6 @@ impl Endpoint {
             self.hold_back();
             return None;
         }
-        if self.transport.is_quiet(now) {
-            return None;
-        }
         let slot = pool.reserve();
         let packet = &mut pool.at_mut(slot).packet;
         if !self.poll_transmit(now, extras, packet) {
@@ -433,9 +430,7 @@ impl Endpoint {
             return None;
         }
         let size = packet.size();
-        if let Some(limiter) = &mut self.limiter {
-            limiter.push(size, slot);
-        }
+        self.limiter.as_mut()?.push(size, slot);
         Some(slot)
     }
 

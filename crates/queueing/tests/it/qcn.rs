@@ -596,24 +596,4 @@ proptest! {
     ) {
         check(config, &arrivals, seed)?;
     }
-
-    // A frame that is let pass whatever the queue is no sampling, and is counted as by its arrival.
-    #[test]
-    fn what_is_let_pass_is_counted_and_no_sampling(
-        config in configs(0.15), arrivals in arrivals(), seed: u64,
-    ) {
-        let [mut fast, mut slow] = [0, 1].map(|_| CongestionPoint::new(config));
-        let [mut drawn, mut expected] = [0, 1].map(|_| Xoshiro256PlusPlus::seed_from_u64(seed));
-        for Arrival { part, size } in arrivals {
-            let queue = Bytes::new(config.buffer.count() * part / 1_000_000);
-            let size = Bytes::new(size);
-            let answer = if fast.lets_pass(size) {
-                fast.pass(size);
-                None
-            } else {
-                fast.on_arrival(queue, size, &mut drawn)
-            };
-            prop_assert_eq!(answer, slow.on_arrival(queue, size, &mut expected));
-        }
-    }
 }

@@ -14,7 +14,6 @@ mod gate;
 mod passing;
 mod prefetch;
 mod priority;
-mod sampler;
 mod scheduled;
 mod take_back;
 mod telemetry;
@@ -23,7 +22,7 @@ use std::mem::offset_of;
 
 use incastle_queueing::{
     DualPi2Config, DualQueue, FairConfig, FairQueue, FifoQueue, GuardedReceiver, JudgedLate,
-    PauseMode, SharedBuffer, Verdict,
+    PauseMode, QcnSampler, SharedBuffer, Verdict,
 };
 use incastle_units::{Bytes, Ecn, Rate, Serializer, Span, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -41,11 +40,13 @@ pub use gate::PortCounters;
 use gate::QueueView;
 pub use priority::PriorityConfig;
 pub(crate) use priority::{NO_ACCOUNT, PauseEvent, STORM};
-pub(crate) use sampler::Sampler;
 pub(crate) use take_back::TakenBack;
 
 use priority::PriorityLanes;
 use scheduled::ScheduledQueue;
+
+/// QCN's congestion point.
+pub(crate) type Sampler = QcnSampler<Xoshiro256PlusPlus>;
 
 /// A port, four cache lines: an arrival over its link reads the first one, a packet that passes the gate the first
 /// two.
@@ -78,7 +79,6 @@ pub(crate) struct Port {
     /// Behind a pointer: rarely read.
     line: Box<Serializer>,
     scheduled: Option<Box<ScheduledQueue>>,
-    /// QCN's congestion point.
     pub(crate) sampler: Option<Box<Sampler>>,
     /// Bytes that have departed and that the shared memory has released.
     freed: u64,
@@ -491,8 +491,8 @@ impl Port {
     /// Advances a fast queue to `now`.
     #[inline(always)]
     fn let_depart<P: Probe>(&mut self, now: Time, arenas: Arenas<'_>, probe: &mut P) {
-        if self.detours {
-            return self.let_depart_otherwise(now, arenas, probe);
+        if self.detours && self.telemetry {
+            return self.let_depart_stamped(now, arenas, probe);
         }
         self.let_depart_unstamped(now, arenas.pool, probe);
     }

@@ -34,18 +34,20 @@ impl Port {
         probe: &mut P,
     ) -> FastPath {
         let packet = &pool.at(slot).packet;
-        let sampled = |sampler: &Sampler| !sampler.lets_pass(packet);
-        if self.scheduled.is_some() || self.sampler.as_deref().is_some_and(sampled) {
+        // No notification is sent for a notification.
+        let frame = (!packet.is_cnm()).then(|| packet.size());
+        let is_sampled = |sampler: &Sampler| frame.is_some_and(|size| !sampler.lets_pass(size));
+        if self.scheduled.is_some() || self.sampler.as_deref().is_some_and(is_sampled) {
             return FastPath::Closed;
         }
-        self.let_depart_otherwise(now, Arenas { pool, extras }, probe);
+        self.let_depart(now, Arenas { pool, extras }, probe);
         let idle = self.fast.stored().packets == 0;
         let passage = self.enter_fast(now, slot, pool, probe);
         if matches!(passage, FastPath::Closed) {
             return passage;
         }
-        if let Some(sampler) = &mut self.sampler {
-            sampler.pass(&pool.at(slot).packet);
+        if let (Some(sampler), Some(size)) = (&mut self.sampler, frame) {
+            sampler.pass(size);
         }
         if idle && self.telemetry {
             self.stamp_begun(now, pool, extras);

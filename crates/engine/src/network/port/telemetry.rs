@@ -23,23 +23,9 @@ impl Port {
         self.detours |= self.telemetry;
     }
 
-    /// Advances a fast queue to `now`, where packets leave the shortest way.
+    /// Advances a fast queue to `now`.
     #[inline(never)]
-    pub(super) fn let_depart_otherwise<P: Probe>(
-        &mut self,
-        now: Time,
-        arenas: Arenas<'_>,
-        probe: &mut P,
-    ) {
-        if self.telemetry {
-            self.let_depart_stamped(now, arenas, probe);
-        } else {
-            self.let_depart_unstamped(now, arenas.pool, probe);
-        }
-    }
-
-    #[inline(always)]
-    fn let_depart_stamped<P: Probe>(
+    pub(super) fn let_depart_stamped<P: Probe>(
         &mut self,
         now: Time,
         Arenas { pool, extras }: Arenas<'_>,

@@ -90,11 +90,9 @@ impl<P: Probe> HostStack<P> {
             return false;
         };
         let host = endpoint.host;
-        if endpoint.is_recorded() {
-            let packet = self.fabric.network.pool.at(slot).packet;
-            self.fabric
-                .trace_packet(index, &packet, TraceEvent::Released);
-        }
+        let packet = self.fabric.network.pool.at(slot).packet;
+        self.fabric
+            .trace_packet(index, &packet, TraceEvent::Released);
         if self.stage(host, index, slot) {
             return false;
         }
