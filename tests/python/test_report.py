@@ -25,7 +25,7 @@ from incastle.reproduction import claims, figures, live, render_pool, report
 from incastle.reproduction import main as reproduce
 from incastle.reproduction.deciding import Judging
 from incastle.reproduction.figures import Drawing
-from incastle.reproduction.papers import Length, discover
+from incastle.reproduction.papers import Experiment, Length, Observation, Observations, discover
 from incastle.reproduction.run_cache import RunCache, observe
 from incastle.reproduction.running import Part
 from incastle.results import Result
@@ -140,11 +140,32 @@ def test_the_report_has_every_figure_claim_and_run(
         assert stem.with_suffix(f".{picture}").stat().st_size < 40_000
         assert f'src="{NAME}/{figure.stem}.{picture}" loading="lazy">' in page
         assert f"--figure {figure.number} --quick" in page
+    assert page.count("one seed: no spread · ") == len(PAPER.figures)
     assert "length\n<strong>quick</strong>" in page
     rows = list(csv.DictReader(read_csv(out / NAME / "runs.csv.gz").splitlines()))
     assert len(rows) >= len(drawing_engine.ran)
     assert rows[0]["digest"] == "0123456789abcdef"
     assert rows[0]["command"].startswith("incastle run python/incastle/papers/dctcp_ns2/scenarios")
+
+
+@pytest.mark.parametrize(
+    ("seeds", "told"),
+    [
+        ((1, 1), "one seed: no spread"),
+        ((4, 4), "4 seeds"),
+        ((2, 4), "2 to 4 seeds"),
+        ((1, 4), "1 (no spread) to 4 seeds"),
+    ],
+)
+def test_a_figure_tells_its_seeds(seeds: tuple[int, int], told: str) -> None:
+    figure = replace(PAPER.figures[0], uses=("a", "b"))
+    plan = [Experiment(name, "any.toml", {}, 1) for name in figure.uses]
+    one = Observation({}, "0", "")
+    runs = {name: [one] * count for name, count in zip(figure.uses, seeds, strict=True)}
+    content = report.PaperReport(
+        PAPER, (figure,), plan, Observations(Length.DEFAULT, runs), judged=[]
+    )
+    assert content.seeds_of(figure) == told
 
 
 def figures_of(page: Path) -> dict[str, str]:

@@ -121,7 +121,8 @@ class PaperReport:
         counts = sorted({len(self.observations[one.name]) for one in used})
         if counts[-1] == 1:
             return "one seed: no spread"
-        return f"{counts[0]} to {counts[-1]} seeds" if len(counts) > 1 else f"{counts[0]} seeds"
+        few = "1 (no spread)" if counts[0] == 1 else str(counts[0])
+        return f"{few} to {counts[-1]} seeds" if len(counts) > 1 else f"{few} seeds"
 
     def live_runs(self, figure: FigureSpec) -> list[Live]:
         """Give the runs of a figure that the lab can open."""
