@@ -119,6 +119,8 @@ class PaperReport:
         """Tell how many seeds the experiments of a figure have."""
         used = selected(self.experiments, [figure])
         counts = sorted({len(self.observations[one.name]) for one in used})
+        if not counts:
+            return "no runs"
         if counts[-1] == 1:
             return "one seed: no spread"
         few = "1 (no spread)" if counts[0] == 1 else str(counts[0])
