@@ -429,8 +429,7 @@ impl Endpoint {
             pool.free(slot);
             return None;
         }
-        let size = packet.size();
-        self.limiter.as_mut()?.push(size, slot);
+        self.limiter.as_mut()?.push(packet.size(), slot);
         Some(slot)
     }
 
@@ -464,8 +463,7 @@ impl Endpoint {
     pub(crate) fn at_host<'a>(&'a self, pool: &'a Pool) -> impl Iterator<Item = &'a Packet> {
         let limited = self.limiter.iter().flat_map(|limiter| limiter.held());
         let slots = self.staged.iter().chain(limited);
-        let packets = slots.map(|slot| &pool.at(*slot).packet);
-        self.held().iter().chain(packets)
+        (self.held().iter()).chain(slots.map(|slot| &pool.at(*slot).packet))
     }
 
     /// The instant of `poll_timeout` has come.

@@ -189,9 +189,7 @@ impl Network {
     /// Congestion notifications that a port has sent so far.
     pub fn cnms(&self, port: PortIndex) -> u64 {
         let sampler = &self.ports[port.index()].sampler;
-        sampler
-            .as_ref()
-            .map_or(0, |sampler| sampler.notifications())
+        sampler.as_ref().map_or(0, |one| one.notifications())
     }
 
     /// Bytes that a switch with a shared memory stored at its last check.

@@ -63,6 +63,29 @@ fn linux_and_the_rfcs() {
 }
 
 #[test]
+fn after_a_mark_reno_and_cubic_lower_the_window_as_in_linux() {
+    let mark = |preset, control| {
+        let sets = [
+            ("transport.preset", preset),
+            ("transport.congestion", control),
+        ];
+        tcp(&sets).to_config(1).prr_on_ecn
+    };
+    for control in ["new-reno", "reno", "cubic"] {
+        assert!(mark("linux", control), "{control}");
+        assert!(!mark("rfc", control) && !mark("ns-2-2010", control));
+    }
+    for control in ["dctcp", "prague", "swift", "bbr"] {
+        assert!(!mark("linux", control), "{control}");
+    }
+    assert!(
+        !tcp(&[("transport.recovery", "sack")])
+            .to_config(1)
+            .prr_on_ecn
+    );
+}
+
+#[test]
 fn a_key_that_is_written_has_its_value() {
     let linux = ("transport.preset", "linux");
     let sack = tcp(&[linux, ("transport.recovery", "sack")]);

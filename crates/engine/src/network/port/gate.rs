@@ -130,6 +130,11 @@ impl Gate {
         self.certain = CertainMark::NEVER;
     }
 
+    /// As [`Self::judge_all`], but packets may certainly pass unmarked.
+    pub(crate) fn judge_marks(&mut self) {
+        self.certain = CertainMark::NEVER;
+    }
+
     /// The bytes of accepted packets.
     pub(super) const fn accepted_bytes(&self) -> u64 {
         self.accepted_bytes

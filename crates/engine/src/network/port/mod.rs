@@ -321,6 +321,7 @@ impl Port {
         self.sampler = Some(Box::new(sampler));
         self.special = true;
         self.detours = true;
+        self.gate.judge_marks();
         self
     }
 

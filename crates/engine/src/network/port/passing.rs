@@ -43,13 +43,11 @@ impl Port {
         self.let_depart(now, Arenas { pool, extras }, probe);
         let idle = self.fast.stored().packets == 0;
         let passage = self.enter_fast(now, slot, pool, probe);
-        if matches!(passage, FastPath::Closed) {
-            return passage;
-        }
-        if let (Some(sampler), Some(size)) = (&mut self.sampler, frame) {
+        let passed = !matches!(passage, FastPath::Closed);
+        if passed && let (Some(sampler), Some(size)) = (&mut self.sampler, frame) {
             sampler.pass(size);
         }
-        if idle && self.telemetry {
+        if passed && idle && self.telemetry {
             self.stamp_begun(now, pool, extras);
         }
         passage

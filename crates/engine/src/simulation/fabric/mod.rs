@@ -212,16 +212,16 @@ impl<P: Probe> Fabric<P> {
     fn forward_slowly(&mut self, from: PortIndex, switch: SwitchIndex, out: PortIndex, slot: Slot) {
         let (network, now) = (&mut self.network, self.clock.now());
         let port = &mut network.ports[out.index()];
-        if port.is_special() {
-            let mut packet = network.pool.take(slot);
-            packet.set_ingress(Network::reverse(from));
-            return self.enter_special(out, &packet);
-        }
         if let Some(wakes) = port.pass_marked(now, slot, &mut network.pool, &mut self.probe) {
             let flow = network.pool.at(slot).packet.to.flow();
             self.totals.count(Verdict::Mark);
             self.accounts[flow.index()].marked += 1;
             return enter(&mut self.clock.events, out, wakes);
+        }
+        if port.is_special() {
+            let mut packet = network.pool.take(slot);
+            packet.set_ingress(Network::reverse(from));
+            return self.enter_special(out, &packet);
         }
         if network.ports[out.index()].has_priorities() {
             let packet = &mut network.pool.at_mut(slot).packet;
