@@ -10,7 +10,7 @@ compile error, a crash) counts as one failure. The last line is the sum, alone: 
 N skipped`; the exit status is 1 if anything failed. Exit status 77 of a check means that it could
 not run here, for the reason in its last line. Linters, builds and examples run two at a time; tests
 run alone, because some are in real time. The time of each check is printed, and kept in
-target/test-times-TIER.csv.
+target/test-times-TIER.csv; what failed is named once more at the end.
 
     scripts/test.py                      the quick tier
     scripts/test.py --tier full          the full tier
@@ -136,7 +136,7 @@ def pytest_check(
         )
         return Count(len(cases) - skipped - failed, failed, skipped)
 
-    command = python("-m", "pytest", "-rs", f"--junitxml={report}", *options)
+    command = python("-m", "pytest", "-rfEs", f"--junitxml={report}", *options)
     return Check(name, command, count, env=env or {}, tier=tier)
 
 
@@ -228,8 +228,35 @@ def all_checks(folder: Path) -> list[Check]:
     ]
 
 
-def execute(check: Check) -> tuple[str, float, Count]:
-    """Run a check, and return its name, its time and its count.
+FAILURE = re.compile(
+    r"^test .* FAILED$"  # cargo
+    r"|^(?:FAILED|ERROR) .*"  # pytest
+    r"|^ *FAIL  .*\n.*",  # vitest, with the message in the next line
+    flags=re.MULTILINE,
+)
+COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+LAST_LINES = 10
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a check came to."""
+
+    name: str
+    seconds: float
+    count: Count
+    output: str
+
+    def failures(self) -> list[str]:
+        """Return the names of its failed tests, or its last lines where it has none."""
+        if not self.count.failed:
+            return []
+        plain = COLOUR.sub("", self.output)
+        return FAILURE.findall(plain) or plain.splitlines()[-LAST_LINES:]
+
+
+def execute(check: Check) -> Outcome:
+    """Run a check.
 
     The output of tests is passed on as it comes, that of others in one piece: they run together.
     """
@@ -254,7 +281,8 @@ def execute(check: Check) -> tuple[str, float, Count]:
     output = "".join(lines)
     if not check.has_tests:
         print(title + output, end="", flush=True)
-    return check.name, time.monotonic() - started, count_of(check, process.returncode, output)
+    count = count_of(check, process.returncode, output)
+    return Outcome(check.name, time.monotonic() - started, count, output)
 
 
 def count_of(check: Check, status: int, output: str) -> Count:
@@ -268,16 +296,17 @@ def count_of(check: Check, status: int, output: str) -> Count:
     return count if count.failed else Count(count.passed * check.has_tests, 1)
 
 
-def keep_times(tier: str, rows: list[tuple[str, float, Count]]) -> Path:
+def keep_times(tier: str, outcomes: list[Outcome]) -> Path:
     """Write the time of each check."""
     path = ROOT / TARGET / f"test-times-{tier}.csv"
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file, lineterminator="\n")
         writer.writerow(("check", "seconds", "passed", "failed", "skipped"))
-        for name, seconds, count in rows:
+        for outcome in outcomes:
+            count = outcome.count
             counts = (count.passed, count.failed, count.skipped)
-            writer.writerow((name, f"{seconds:.1f}", *counts))
+            writer.writerow((outcome.name, f"{outcome.seconds:.1f}", *counts))
     return path
 
 
@@ -289,25 +318,28 @@ def chosen(names: tuple[str, ...], tier: str, folder: Path) -> Iterator[Check]:
 
 
 def main() -> None:
-    """Run the checks, print a table of their times and the sum."""
+    """Run the checks, print a table of their times, what failed, and the sum."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", help="only the checks whose names begin so")
     parser.add_argument("--tier", choices=(QUICK, FULL), default=QUICK, help="which checks to run")
     wanted = parser.parse_args()
-    rows: list[tuple[str, float, Count]] = []
+    outcomes: list[Outcome] = []
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="incastle-test-") as folder:
         checks = chosen(tuple(wanted.names), wanted.tier, Path(folder))
         for has_tests, group in groupby(checks, key=lambda check: check.has_tests):
             with ThreadPoolExecutor(1 if has_tests else TOGETHER) as pool:
-                rows += pool.map(execute, group)
+                outcomes += pool.map(execute, group)
     print("\n=== summary")
-    for name, seconds, count in rows:
-        print(f"{name:32} {seconds:6.1f} s   {count}")
+    for outcome in outcomes:
+        print(f"{outcome.name:32} {outcome.seconds:6.1f} s   {outcome.count}")
     print(f"{'all':32} {time.monotonic() - began:6.1f} s")
     if not wanted.names:
-        print(f"times: {keep_times(wanted.tier, rows)}")
-    total = sum((count for *_, count in rows), Count())
+        print(f"times: {keep_times(wanted.tier, outcomes)}")
+    for outcome in outcomes:
+        for line in outcome.failures():
+            print(f"failed: {outcome.name}: {' '.join(line.split())}")
+    total = sum((outcome.count for outcome in outcomes), Count())
     print("", total, sep="\n")
     sys.exit(1 if total.failed else 0)
 
