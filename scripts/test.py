@@ -234,6 +234,7 @@ FAILURE = re.compile(
     r"|^ *FAIL  .*\n.*",  # vitest, with the message in the next line
     flags=re.MULTILINE,
 )
+SECOND_TRY = re.compile(r"^passed at the second try: .*", flags=re.MULTILINE)
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 LAST_LINES = 10
 
@@ -337,6 +338,8 @@ def main() -> None:
     if not wanted.names:
         print(f"times: {keep_times(wanted.tier, outcomes)}")
     for outcome in outcomes:
+        for line in SECOND_TRY.findall(outcome.output):
+            print(f"{outcome.name}: {line}")
         for line in outcome.failures():
             print(f"failed: {outcome.name}: {' '.join(line.split())}")
     total = sum((outcome.count for outcome in outcomes), Count())

@@ -5,7 +5,8 @@
 Needs `make lab` and Chromium. Prints, and asserts nothing: packet-hops per second in the page's
 worker, with the samples that the page draws, in its first run, which Chromium still compiles, and
 in its second; and outside, without samples; the first moving picture; frames per second while the
-first run lasts; the memory of the page's process after 2 runs and after 20.
+first run lasts; the memory of the page's process after 2 runs and after 20; the time until a run
+has stopped.
 """
 
 from __future__ import annotations
@@ -61,6 +62,7 @@ def report(outside: list[dict[str, Any]], inside: list[dict[str, Any]], runs: in
 
     frames = statistics.median(1e3 * row["frames"] / row["running_ms"] for row in inside)
     few, many = (statistics.median(row["memory"][at] for row in inside) / 1e6 for at in (0, -1))
+    stops = [row["stopped_ms"] for row in inside if row["stopped_ms"] is not None]
     rows = [
         ("outside, packet-hops/s", f"{median(outside, 'packet_hops_per_s') / 1e6:.2f} million"),
         ("in the page, first run", f"{median(inside, 'packet_hops_per_s') / 1e6:.2f} million"),
@@ -70,6 +72,7 @@ def report(outside: list[dict[str, Any]], inside: list[dict[str, Any]], runs: in
         ("first motion", f"{median(inside, 'moved_ms'):.0f} ms from the start of loading"),
         ("frames per second while it runs", f"{frames:.0f}"),
         (f"memory after 2 runs, after {runs}", f"{few:.0f} MB, {many:.0f} MB"),
+        ("stops within", f"{max(stops):.0f} ms" if stops else "not seen: its runs are too short"),
     ]
     for name, value in rows:
         print(f"{name:32} {value}")

@@ -2,7 +2,7 @@
 //
 // Of the first run: the time from the start of loading to the first moving picture, frames per second while it runs,
 // and packet-hops per second of the worker; these of the second run, too, whose code is compiled. After 2 runs and after
-// RUNS: the memory of the page's process.
+// RUNS: the memory of the page's process. At last the time from a click on Stop to the end of a run.
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -70,5 +70,24 @@ for (let run = 2; run <= Number(runs); run += 1) {
   again ??= told;
   if (run === 2 || run === Number(runs)) memory.push(await resident(browser, page));
 }
-console.log(JSON.stringify({ line, again, ...seen, memory }));
+
+/** Stops a run a tenth of a second after its first picture; null where it was over by then. */
+async function stop() {
+  const named = (name) => [...document.querySelectorAll('button')].find((one) => one.textContent === name);
+  const status = () => document.querySelector('.status').dataset.status;
+  const pass = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+  const until = async (condition) => {
+    while (!condition()) await pass(2);
+  };
+  named('Run again').click();
+  await until(() => status() === 'running');
+  await pass(100);
+  if (status() !== 'running') return null;
+  const begin = performance.now();
+  named('Stop').click();
+  await until(() => status() !== 'running');
+  return performance.now() - begin;
+}
+const stopped_ms = await page.evaluate(stop);
+console.log(JSON.stringify({ line, again, ...seen, memory, stopped_ms }));
 await browser.close();

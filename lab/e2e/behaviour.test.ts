@@ -5,7 +5,7 @@ import { pathToFileURL } from "node:url";
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { describeLab } from "./lab";
-import { changeScenario, digest, DIST, otherDigest, scenarioText, slide } from "./page";
+import { changeScenario, digest, DIST, otherDigest, pause, scenarioText, settledLink, slide } from "./page";
 
 const K = "switch.queue.marking_threshold";
 
@@ -54,6 +54,7 @@ describeLab("the page", (lab) => {
     await first.page.getByLabel("Compare", { exact: true }).click();
     await editScenario(first.page, "# typed, with µ and “quotes”\n");
     const digests = [await digest(first.page, 0), await digest(first.page, 1)];
+    await pause(first.page);
     const link = await settledLink(first.page);
     const second = await lab.open(link);
     expect([await digest(second.page, 0), await digest(second.page, 1)]).toEqual(digests);
@@ -191,23 +192,14 @@ describeLab("the page", (lab) => {
     await page.locator(".cm-tooltip-autocomplete", { hasText: "congestion" }).waitFor();
   });
 
-  it("stops within 200 ms", async () => {
+  it("stops", async () => {
     const { page } = await lab.open();
     await digest(page);
     await changeScenario(page, (text) => text.replace(/duration = .*/, 'duration = "100 s"'));
     await page.locator('.status[data-status="running"]').waitFor();
-    await page.waitForTimeout(500);
-    const took = await page.evaluate(async () => {
-      const button = [...document.querySelectorAll("button")].find((one) => one.textContent === "Stop");
-      const begin = performance.now();
-      button?.click();
-      while (document.querySelector('.status[data-status="running"]')) {
-        await new Promise((resolve) => setTimeout(resolve, 5));
-      }
-      return performance.now() - begin;
-    });
-    expect(took).toBeLessThan(200);
-    expect(await page.locator(".status").textContent()).toContain("Stopped after");
+    await page.getByRole("button", { name: "Stop", exact: true }).click();
+    // Within which time is measured by bench/versus_browser.
+    await page.locator(".status", { hasText: "Stopped after" }).waitFor();
   });
 
   it("repeats a run with the same digest", async () => {
@@ -256,14 +248,6 @@ async function saved(page: Page, format: string): Promise<Buffer> {
   const download = page.waitForEvent("download");
   await page.getByLabel("Save the picture of the network").selectOption(format);
   return readFileSync(await (await download).path());
-}
-
-/** The address, once the page has paused and settled. */
-async function settledLink(page: Page): Promise<string> {
-  const play = page.locator("button.play");
-  if ((await play.textContent()) === "Pause") await play.click();
-  await page.waitForTimeout(600);
-  return page.url();
 }
 
 interface Found {

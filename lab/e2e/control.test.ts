@@ -3,7 +3,7 @@
 import type { Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { describeLab } from "./lab";
-import { digest } from "./page";
+import { digest, settledLink } from "./page";
 
 /** Says by its failure what the code finds. */
 const CURIOUS = `class Mine extends Controller {
@@ -112,8 +112,7 @@ describeLab("a control of one's own", (lab) => {
       { timeout: 60_000 },
     );
     const own = await digest(first.page);
-    await first.page.waitForTimeout(500);
-    const link = first.page.url();
+    const link = await settledLink(first.page);
 
     const second = await lab.open(link);
     expect(await failure(second.page)).toContain("Control");

@@ -48,6 +48,22 @@ export async function otherDigest(page: Page, before: string): Promise<string> {
   return digest(page);
 }
 
+/** Pauses, so that nothing moves but what a test moves. */
+export async function pause(page: Page): Promise<void> {
+  // The button has another name once the run was watched to its end.
+  await page.evaluate(() => {
+    const play = document.querySelector<HTMLButtonElement>("button.play");
+    if (play?.textContent === "Pause") play.click();
+  });
+}
+
+/** The address, once the page keeps its state there: 300 ms after a change. A timer of the page that is due later comes
+ *  later, however slow the machine is. */
+export async function settledLink(page: Page): Promise<string> {
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 400)));
+  return page.url();
+}
+
 /** Types another scenario in place of the one in the editor. */
 export async function changeScenario(page: Page, change: (text: string) => string): Promise<void> {
   await page.click("#tab-Scenario");

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import type { Locator, Page } from "playwright-core";
 import { expect, it } from "vitest";
 import { describeLab } from "./lab";
-import { changeScenario, digest } from "./page";
+import { changeScenario, digest, pause } from "./page";
 
 describeLab("the page, read", (lab) => {
   async function opened(id: string): Promise<Page> {
@@ -17,6 +17,7 @@ describeLab("the page, read", (lab) => {
 
   it("has an answer, its instants and the picture of them in view together", async () => {
     const page = await opened("incast-collapse");
+    await pause(page);
     const panel = page.locator("#explain-a");
     // Its place is below the charts, where the picture is out of sight.
     await panel
@@ -57,6 +58,7 @@ describeLab("the page, read", (lab) => {
     const page = await opened("fat-tree");
     await page.getByLabel("Compare", { exact: true }).click();
     await digest(page, 1);
+    await pause(page);
     await page.locator("summary", { hasText: "In words" }).first().click();
     for (const part of [".canvas-box", ".words", ".chart"]) {
       const heights = await page
@@ -87,20 +89,20 @@ describeLab("the page, read", (lab) => {
 
   it("has the windows of flows that wait for a timer", async () => {
     const page = await opened("incast-collapse");
-    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await pause(page);
     // In this run no window changes between 60 ms and 200 ms.
     await showInstant(page, "200");
     const values = page.getByRole("figure", { name: "Congestion windows" }).locator(".u-value");
+    await expect.poll(async () => (await values.allTextContents())[0]).toBe("120 ms");
     const texts = await values.allTextContents();
     expect(texts.length).toBeGreaterThan(2);
-    expect(texts[0]).toBe("120 ms");
     for (const text of texts.slice(1)) expect(text).toMatch(/^[\d.]+ KB$/);
     await page.context().close();
   });
 
   it("has the numbers of the instant shown, before and after a pointer", async () => {
     const page = await opened("tcp-dctcp");
-    await page.getByRole("button", { name: "Pause", exact: true }).click();
+    await pause(page);
     await showInstant(page, "500");
     const queues = page.getByRole("figure", { name: "Queues, packets" });
     const windows = page.getByRole("figure", { name: "Congestion windows" });
@@ -108,12 +110,12 @@ describeLab("the page, read", (lab) => {
       await queues.locator(".u-value").allTextContents(),
       await windows.locator(".u-value").allTextContents(),
     ];
+    await expect.poll(async () => (await shown()).map(([at]) => at)).toEqual(["100 ms", "100 ms"]);
     const before = await shown();
-    expect(before.map(([at]) => at)).toEqual(["100 ms", "100 ms"]);
     await queues.locator(".u-over").hover({ position: { x: 30, y: 30 } });
-    expect(await shown()).not.toEqual(before);
+    await expect.poll(shown).not.toEqual(before);
     await page.locator("h1").hover();
-    expect(await shown()).toEqual(before);
+    await expect.poll(shown).toEqual(before);
     await page.context().close();
   });
 
