@@ -179,6 +179,29 @@ impl Algorithm {
         matches!(self, Self::Bbr(_))
     }
 
+    /// Whether it can matter when data are written behind others that wait. It does to a controller that reads
+    /// [`Context::remaining`], and where segments are paced: each write is an occasion to send.
+    pub fn heeds_writes(&self) -> bool {
+        match self {
+            Self::NewReno(_)
+            | Self::Dctcp(_)
+            | Self::Cubic(_)
+            | Self::DtCwa(_)
+            | Self::Udt(_)
+            | Self::DcudpR(_) => false,
+            Self::Dcudp(dcudp) => dcudp.reads_remaining(),
+            Self::D2tcp(_)
+            | Self::Prague(_)
+            | Self::Swift(_)
+            | Self::Bbr(_)
+            | Self::Dcqcn(_)
+            | Self::Timely(_)
+            | Self::Hpcc(_)
+            | Self::RateDctcp(_)
+            | Self::Custom(_) => true,
+        }
+    }
+
     /// Whether it counts losses: the transport reports each, not one per window of data.
     #[inline]
     pub const fn counts_losses(&self) -> bool {

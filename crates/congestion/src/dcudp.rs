@@ -231,6 +231,11 @@ impl Dcudp {
             &self.config,
         ));
     }
+
+    /// Whether it learns the application's rate from the bytes that remain.
+    pub(crate) fn reads_remaining(&self) -> bool {
+        self.config.backlog == DcudpBacklog::AppRate
+    }
 }
 
 /// The path as the law sees it.
@@ -358,7 +363,7 @@ impl Law {
 impl Controller for Dcudp {
     #[inline]
     fn on_sent(&mut self, cx: &mut Context<'_>, size: Bytes) {
-        if self.config.backlog == DcudpBacklog::AppRate {
+        if self.reads_remaining() {
             self.writes.on_sent(cx, size);
         }
         match &mut self.mode {

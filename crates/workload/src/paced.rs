@@ -1,6 +1,7 @@
 //! Messages at a constant rate, all the time (CBR) or in periods with silence between them (on-off).
 //!
-//! A message is written at the beginning of its interval. A period begins with a message.
+//! A message is written at the beginning of its interval. A period begins with a message. While far more waits than the
+//! NIC can take, messages are written late, many at once: nothing but the number of events depends on it.
 
 use incastle_engine::core::{FlowIndex, Side};
 use incastle_engine::flow::{Actions, Application, Notice};
@@ -21,6 +22,8 @@ pub(super) struct Paced {
     /// When the current period ends.
     period_ends: Time,
     next: Time,
+    /// Messages before this instant may be written then.
+    rests_until: Time,
     flow: Option<FlowIndex>,
     /// Whether it has stopped writing.
     stopped: bool,
@@ -67,6 +70,7 @@ impl Paced {
             // The first period begins with the first message.
             period_ends: Time::ZERO,
             next: plan.start,
+            rests_until: Time::ZERO,
             flow: None,
             stopped: false,
             over: false,
@@ -74,15 +78,23 @@ impl Paced {
         }
     }
 
+    /// Writes the messages that are due: one, or all since its rest began.
     fn send(&mut self, now: Time, actions: &mut Actions) {
+        let mut bytes = 0;
+        while self.next <= now && self.next < self.plan.stop {
+            bytes += self.message;
+            self.pass(self.next);
+        }
+        if bytes == 0 {
+            return;
+        }
         let flow = *self
             .flow
             .get_or_insert_with(|| self.plan.open(now, actions));
-        actions.write(flow.endpoint(Side::Initiator), self.message);
-        self.pass(now);
+        actions.write_on(flow.endpoint(Side::Initiator), bytes);
     }
 
-    /// The message of `now` is written: returns the instant of the next one.
+    /// The message of `now` is written: computes the instant of the next one.
     fn pass(&mut self, now: Time) {
         let gap = self.pace.span(Bytes::new(self.message));
         let next = now.saturating_add(gap.max(Span::from_ps(1)));
@@ -110,8 +122,8 @@ impl Application for Paced {
     }
 
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions) {
+        self.send(now, actions);
         if now < self.plan.stop {
-            self.send(now, actions);
             return;
         }
         match self.flow {
@@ -124,8 +136,12 @@ impl Application for Paced {
         self.stopped = true;
     }
 
+    fn may_rest(&mut self, until: Time) {
+        self.rests_until = until;
+    }
+
     fn poll_timeout(&self) -> Option<Time> {
-        (!self.stopped).then(|| self.next.min(self.plan.stop))
+        (!self.stopped).then(|| self.next.max(self.rests_until).min(self.plan.stop))
     }
 
     fn is_over(&self) -> bool {

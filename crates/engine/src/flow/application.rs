@@ -10,7 +10,7 @@ use incastle_transport::{tcp, udt};
 use incastle_units::{Bytes, Time};
 
 use crate::core::{EndpointIndex, EventCountIndex, FlowIndex, HostIndex};
-use crate::flow::{Framing, QueuePairSettings, UdtStart, Wait};
+use crate::flow::{Framing, QueuePairSettings, UdtStart};
 
 /// The transport of a new flow.
 pub enum TransportSpec {
@@ -82,6 +82,7 @@ pub enum Notice {
 pub(crate) enum Action {
     Open(Box<FlowSpec>),
     Write(EndpointIndex, u64),
+    WriteOn(EndpointIndex, u64),
     Expect(EndpointIndex, u64),
     Stop(EndpointIndex),
     Drain(EndpointIndex),
@@ -91,7 +92,8 @@ pub(crate) enum Action {
     Release(FlowIndex),
     Count,
     Advance(EventCountIndex),
-    Wait(Wait),
+    /// For a count to reach a value, with the application's own number of the wait.
+    Wait(EventCountIndex, u64, u32),
 }
 
 /// The actions of an application, carried out in order after its call returns.
@@ -123,6 +125,12 @@ impl Actions {
     /// Writes `bytes` at an endpoint; on a datagram flow, one datagram of that size, which a full send buffer refuses.
     pub fn write(&mut self, endpoint: EndpointIndex, bytes: u64) {
         self.list.push(Action::Write(endpoint, bytes));
+    }
+
+    /// As [`Self::write`]. Where so much waits to be sent that the next writes can change nothing yet, the application
+    /// learns until when ([`Application::may_rest`]).
+    pub fn write_on(&mut self, endpoint: EndpointIndex, bytes: u64) {
+        self.list.push(Action::WriteOn(endpoint, bytes));
     }
 
     /// Requests a notice when an endpoint has received `total` in-order bytes since it was opened.
@@ -179,7 +187,7 @@ impl Actions {
     /// Requests a notice, `Notice::Reached(tag)`, when an event count has reached `value`, or immediately if it has.
     /// Waiters for one count are notified by value, lowest first, then in the order of their waits.
     pub fn wait(&mut self, count: EventCountIndex, value: u64, tag: u32) {
-        self.list.push(Action::Wait(Wait { count, value, tag }));
+        self.list.push(Action::Wait(count, value, tag));
     }
 }
 
@@ -190,6 +198,9 @@ pub trait Application: Send {
 
     /// The instant of `poll_timeout` has come.
     fn handle_timeout(&mut self, now: Time, actions: &mut Actions);
+
+    /// After [`Actions::write_on`]: whatever it would write there before this instant may as well be written then.
+    fn may_rest(&mut self, _until: Time) {}
 
     /// Its next timeout; polled after each call and at the start.
     fn poll_timeout(&self) -> Option<Time>;

@@ -2,9 +2,10 @@
 //!
 //! Leaves out: their actions, which the host stack carries out.
 
+use incastle_events::EventCounts;
 use incastle_units::Time;
 
-use super::{Action, Actions, Application, EventCounts, Notice, Wait};
+use super::{Action, Actions, Application, Notice};
 use crate::core::{AppIndex, Clock, Event, EventCountIndex, FlowIndex, Kind};
 
 /// An application with its pending notices.
@@ -21,7 +22,8 @@ struct AppSlot {
 #[derive(Default)]
 pub(crate) struct Applications {
     slots: Vec<AppSlot>,
-    counts: EventCounts,
+    /// Each waiter with its own number of the wait.
+    counts: EventCounts<(AppIndex, u32)>,
     /// The list of actions between two calls; kept for its memory.
     actions: Vec<Action>,
     /// Applications that the run waits for.
@@ -74,7 +76,7 @@ impl Applications {
         }
         slot.wake = Time::NEVER;
         let list = std::mem::take(&mut self.actions);
-        let mut actions = Actions::reuse(list, next_flow, self.counts.len());
+        let mut actions = Actions::reuse(list, next_flow, self.counts.len() as u32);
         for notice in slot.notices.drain(..) {
             slot.app.handle(now, notice, &mut actions);
         }
@@ -82,6 +84,11 @@ impl Applications {
             slot.app.handle_timeout(now, &mut actions);
         }
         Some(actions.list)
+    }
+
+    /// The application that has just written may write late.
+    pub(crate) fn may_rest(&mut self, app: AppIndex, until: Time) {
+        self.slots[app.index()].app.may_rest(until);
     }
 
     /// After the actions of a call: enters the next call, and returns whether the run has ended with this application.
@@ -145,16 +152,22 @@ impl Applications {
 
     /// Adds one to an event count, and notifies the waiters that it has reached.
     pub(crate) fn advance(&mut self, count: EventCountIndex, clock: &mut Clock) {
-        self.counts.advance(count);
-        while let Some(waiter) = self.counts.take_reached(count) {
-            self.notify(waiter.app, Notice::Reached(waiter.tag), clock);
+        self.counts.advance(count.index());
+        while let Some((app, tag)) = self.counts.take_reached(count.index()) {
+            self.notify(app, Notice::Reached(tag), clock);
         }
     }
 
     /// Waits for an application until a count has reached a value.
-    pub(crate) fn wait(&mut self, app: AppIndex, wait: Wait, clock: &mut Clock) {
-        if self.counts.wait(app, wait) {
-            self.notify(app, Notice::Reached(wait.tag), clock);
+    pub(crate) fn wait(
+        &mut self,
+        waiter: (AppIndex, u32),
+        count: EventCountIndex,
+        value: u64,
+        clock: &mut Clock,
+    ) {
+        if let Some((app, tag)) = self.counts.wait(count.index(), value, waiter) {
+            self.notify(app, Notice::Reached(tag), clock);
         }
     }
 }

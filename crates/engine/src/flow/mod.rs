@@ -5,7 +5,6 @@
 mod application;
 mod applications;
 mod endpoint;
-mod event_count;
 mod held;
 mod rdma;
 mod table;
@@ -21,7 +20,6 @@ pub use udt::{UdtCounters, UdtStart};
 pub(crate) use application::Action;
 pub(crate) use applications::Applications;
 pub(crate) use endpoint::{Endpoint, Leaving, Origin, ip_bytes};
-pub(crate) use event_count::{EventCounts, Wait};
 pub(crate) use held::Held;
 pub(crate) use rdma::RdmaEndpoint;
 pub(crate) use table::{Addressed, FlowAccount, FlowHosts, Flows, LostDatagram, Opening};

@@ -165,6 +165,15 @@ impl Transport {
         }
     }
 
+    /// Unsent bytes behind which further ones change nothing yet; none where writes are messages.
+    pub(crate) fn unseen(&self) -> u64 {
+        match self {
+            Self::Tcp(connection) => connection.unseen(),
+            Self::Udt(endpoint) => endpoint.unseen(),
+            Self::Datagram(_) | Self::Rdma(_) => 0,
+        }
+    }
+
     /// Application bytes written, without those discarded by `stop`: the total that the peer will receive, unless some
     /// are lost for good.
     pub(crate) fn written(&self) -> u64 {

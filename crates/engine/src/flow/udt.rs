@@ -325,6 +325,14 @@ impl UdtEndpoint {
         }
     }
 
+    /// Unsent bytes behind which further ones change nothing; none where a limit refuses some.
+    pub(crate) fn unseen(&self) -> u64 {
+        match &self.state {
+            State::Connected(connection) if self.send_buffer.is_none() => connection.unseen(),
+            State::Connected(_) | State::Listening(_) => 0,
+        }
+    }
+
     pub(crate) fn stop(&mut self, now: Time) {
         match &mut self.state {
             State::Listening(listening) => listening.written = 0,

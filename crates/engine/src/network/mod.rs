@@ -243,6 +243,22 @@ impl Network {
         (at > now || !host.is_clear()).then_some(at.max(now))
     }
 
+    /// An instant before which a NIC that takes no more than its line sends cannot have taken so many bytes; absent for
+    /// other NICs, and where that rate changes.
+    pub(crate) fn takes_at_least_until(
+        &self,
+        host: HostIndex,
+        now: Time,
+        bytes: Bytes,
+    ) -> Option<Time> {
+        let host = &self.hosts[host.index()];
+        let port = &self.ports[host.port.index()];
+        let is_even = port.is_unwatched()
+            && host.reaction_point.is_none()
+            && !self.schedules.contains_key(&host.port);
+        is_even.then(|| host.dequeues_next(now.saturating_add(port.rate().span_of(bytes))))
+    }
+
     /// An endpoint waits for its host's NIC, which dequeues the next packet at `at`.
     pub(crate) fn wait(
         &mut self,

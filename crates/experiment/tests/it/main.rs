@@ -23,6 +23,7 @@ mod ports;
 mod qcn;
 mod rdma;
 mod requests;
+mod resting;
 mod runs;
 mod slow_start;
 mod swift;

@@ -126,6 +126,14 @@ impl Connection {
         self.sender.stream.write(bytes);
     }
 
+    /// Bytes written and never sent, behind which further ones change nothing; none where each write counts.
+    pub fn unseen(&self) -> u64 {
+        if self.algorithm.heeds_writes() || self.config.pacing.is_some() {
+            return 0;
+        }
+        (self.sender.stream.written()).saturating_sub(self.sender.space.max())
+    }
+
     /// Forgets all data that were never sent.
     pub fn stop(&mut self) {
         let max = self.sender.space.max();

@@ -1,12 +1,15 @@
 //! Actions of applications: opening, writing, waiting, releasing.
 
-use incastle_units::Time;
+use incastle_units::{Bytes, Time};
 
 use super::HostStack;
 use crate::core::{AppIndex, EndpointIndex, FlowIndex, Side};
 use crate::flow::{Action, Endpoint, FlowAccount, FlowSpec, Opening};
 use crate::network::Packet;
 use crate::probe::Probe;
+
+/// Bytes behind which another byte cannot be seen: two of the largest bursts that leave as one.
+const ENOUGH: u64 = 2 * 65_536;
 
 impl<P: Probe> HostStack<P> {
     /// Carries out an action of an application.
@@ -17,6 +20,13 @@ impl<P: Probe> HostStack<P> {
             Action::Write(index, bytes) => {
                 let poster = self.flows.poster(index);
                 self.with(poster, |endpoint| endpoint.transport.write(bytes));
+            }
+            Action::WriteOn(index, bytes) => {
+                let poster = self.flows.poster(index);
+                self.with(poster, |endpoint| endpoint.transport.write(bytes));
+                if let Some(until) = self.is_busy_until(poster) {
+                    self.applications.may_rest(app, until);
+                }
             }
             Action::Stop(index) => {
                 let poster = self.flows.poster(index);
@@ -49,7 +59,10 @@ impl<P: Probe> HostStack<P> {
             }
             Action::Count => self.applications.add_count(),
             Action::Advance(count) => self.applications.advance(count, &mut self.fabric.clock),
-            Action::Wait(wait) => self.applications.wait(app, wait, &mut self.fabric.clock),
+            Action::Wait(count, value, tag) => {
+                let clock = &mut self.fabric.clock;
+                self.applications.wait((app, tag), count, value, clock);
+            }
         }
     }
 
@@ -68,6 +81,21 @@ impl<P: Probe> HostStack<P> {
         }
         self.fabric.accounts.push(account);
         self.pump(flow.endpoint(Side::Initiator));
+    }
+
+    /// An instant before which an endpoint has more than enough to send, whatever its peer permits: its NIC cannot take
+    /// all of it by then.
+    fn is_busy_until(&self, index: EndpointIndex) -> Option<Time> {
+        let endpoint = self.flows.peek(index)?;
+        // A probe sees each event of some.
+        if endpoint.watched || endpoint.sends_on_slow_path() {
+            return None;
+        }
+        let more = endpoint.transport.unseen().checked_sub(ENOUGH)?;
+        let now = self.fabric.clock.now();
+        self.fabric
+            .network
+            .takes_at_least_until(endpoint.host, now, Bytes::new(more))
     }
 
     fn with(&mut self, index: EndpointIndex, act: impl FnOnce(&mut Endpoint)) {

@@ -355,6 +355,14 @@ impl Connection {
         self.sender.unsent()
     }
 
+    /// As [`Self::unsent`]: bytes behind which further ones change nothing; none where each write counts.
+    pub fn unseen(&self) -> u64 {
+        if self.control.algorithm.heeds_writes() {
+            return 0;
+        }
+        self.unsent()
+    }
+
     /// The body of the packet that was polled last.
     pub fn body(&self) -> ControlBody<'_> {
         match &self.attachment.handshake {
