@@ -57,6 +57,8 @@ class Judging:
     _measured: dict[tuple[str, int], tuple[Mapping[str, Sequence[Value]], ...]] = field(
         default_factory=dict
     )
+    _judged: dict[tuple[str, tuple[int, ...]], Judged] = field(default_factory=dict)
+    """By claim and the looks of its cases: what was added for other claims makes no difference."""
 
     # ---- what is given
 
@@ -108,7 +110,13 @@ class Judging:
 
     def judge(self) -> list[Judged]:
         """Judge every claim, each case at its look."""
-        return [self._judge(claim) for claim in self.claims]
+        return [self._judged_once(claim) for claim in self.claims]
+
+    def _judged_once(self, claim: Claim) -> Judged:
+        key = (claim.id, tuple(self._look(claim, case) for case in claim.cases))
+        if key not in self._judged:
+            self._judged[key] = self._judge(claim)
+        return self._judged[key]
 
     def _judge(self, claim: Claim) -> Judged:
         at = {case: self._at(claim, case) for case in claim.cases}
