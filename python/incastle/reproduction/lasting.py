@@ -37,16 +37,16 @@ class Interval(NamedTuple):
 
 def interval(run: Observation) -> Interval:
     """Read a run's measured interval, and its end, out of its scenario."""
-    return _interval(_SEED.sub("", run.resolved, count=1))
+    return _interval(run.resolved)
 
 
-_SEED = re.compile(r"^seed = \d+\n", flags=re.MULTILINE)
+_TABLES = re.compile(r"^\[(?:run|measure)\]\n(?:[^\[\n].*\n|\n)*", flags=re.MULTILINE)
+"""Two of the tables of a complete scenario: to parse all of them takes milliseconds."""
 
 
 @cache
-def _interval(scenario_without_seed: str) -> Interval:
-    """Read it once for all seeds: to parse a complete scenario takes milliseconds."""
-    scenario = tomllib.loads(scenario_without_seed)
+def _interval(resolved: str) -> Interval:
+    scenario = tomllib.loads("".join(_TABLES.findall(resolved)))
     end = _seconds(scenario["run"]["duration"])
     until = scenario["measure"]["until"]
     return Interval(

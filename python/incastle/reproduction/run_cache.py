@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 _DIGEST, _SCENARIO = "digest", "scenario.toml"
 _TABLE = ".arrows"
-"""Arrow's format of streams: polars reads and writes its files by a query, fifty times as slowly."""
+"""Arrow's format of streams: polars takes fifty times as long for its files, by a query."""
 UNREADABLE = (
     *(OSError, KeyError, ValueError, EOFError),
     # Of a zip file with a changed bit: another compression, a password.
@@ -73,7 +73,7 @@ class RunCache:
             archive.writestr(_SCENARIO, resolved)
             for name, table in observation.tables.items():
                 archive.writestr(f"{name}{_TABLE}", _arrow(table))
-        with scratch_file(path) as scratch:
+        with scratch_file(path, durable=False) as scratch:
             scratch.write_bytes(content.getbuffer())
 
     def forget_other_engines(self) -> None:

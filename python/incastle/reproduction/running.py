@@ -7,6 +7,7 @@ Each experiment of a plan becomes one run per seed. Equal runs are run once; fin
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from incastle import runner, terminal
@@ -59,6 +60,11 @@ class Run:
     scenario: Scenario
     tables: tuple[str, ...]
 
+    @cached_property
+    def name(self) -> str:
+        """By which it is known: its complete scenario."""
+        return self.scenario.resolved
+
     def with_tables(self, tables: Sequence[str]) -> Run:
         """Keep these tables of it, too: another experiment is the same run."""
         return replace(self, tables=tuple(dict.fromkeys((*self.tables, *tables))))
@@ -75,7 +81,7 @@ class Machine:
         """Give the observation of each run; `what` they are for is told beside their number."""
         wanted: dict[str, Run] = {}
         for run in plan:
-            name = run.scenario.resolved
+            name = run.name
             wanted[name] = wanted[name].with_tables(run.tables) if name in wanted else run
         found: dict[str, Observation] = {}
         missing: list[Run] = []
@@ -87,7 +93,7 @@ class Machine:
                 found[name] = kept
 
         def keep(run: Run, result: Result) -> None:
-            name = run.scenario.resolved
+            name = run.name
             found[name] = observe(result, run.tables)
             self.cache.keep(name, found[name])
 
@@ -95,7 +101,7 @@ class Machine:
             terminal.note(f"{what}{len(wanted):,} runs, {len(found):,} of them from before")
         with terminal.progress_bar("reproduce") as show:
             _run_missing(missing, self.threads, keep, show)
-        return [found[run.scenario.resolved] for run in plan]
+        return [found[run.name] for run in plan]
 
 
 def run_all(parts: Sequence[Part], length: Length, machine: Machine) -> dict[str, Observations]:

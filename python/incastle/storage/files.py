@@ -45,19 +45,22 @@ def sync_all(folder: Path) -> None:
 
 
 @contextmanager
-def scratch_file(path: Path, folder: Path | None = None) -> Iterator[Path]:
+def scratch_file(path: Path, folder: Path | None = None, *, durable: bool = True) -> Iterator[Path]:
     """Yield a place to write to; the file there becomes `path` at the end of the block.
 
     After an exception it is removed, and `path` is what it was. The place is next to `path`, or in
     `folder`, which must be on the same file system. An error (a full disk) names `path`, the
-    user's name for the place.
+    user's name for the place. Where it is not durable a power cut may leave neither, or a part:
+    for what is checked when it is read, and can be made again.
     """
     scratch = (folder or path.parent) / f".{path.name}.{os.getpid()}.part"
     try:
         yield scratch
-        sync(scratch)
+        if durable:
+            sync(scratch)
         scratch.replace(path)
-        sync(path.parent)
+        if durable:
+            sync(path.parent)
     except OSError as error:
         error.filename, error.filename2 = str(path), None
         raise

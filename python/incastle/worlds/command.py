@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from incastle import terminal
+from incastle import interrupts, terminal
 from incastle.interrupts import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -86,12 +86,13 @@ def check_world(
 
 def run_real(scenario: Scenario, real: Real, keeper: Keeper, *, as_json: bool) -> None:
     """Run a scenario in real time, as often as requested; what is finished is kept."""
-    from incastle.worlds import api  # noqa: PLC0415  slow to import
-
-    run = api.run_linux if real.world is World.LINUX else api.run_sockets
     repeats = real.repeats
     kept = 0
     try:
+        # Python drops an exception in the callback of a weak reference, as imports have them.
+        with interrupts.put_off():
+            from incastle.worlds import api  # noqa: PLC0415  slow to import
+        run = api.run_linux if real.world is World.LINUX else api.run_sockets
         for number in range(1, repeats + 1):
             what = f"{scenario.name}, run {number} of {repeats}" if repeats > 1 else scenario.name
             with terminal.json_alone(as_json), terminal.progress_bar(what) as progress:
