@@ -73,8 +73,8 @@ def test_the_default_plan_has_four_seeds_for_claims_and_the_quick_one() -> None:
     for name, seeds in planned.items():
         if name in read:
             assert seeds == (2 if name.startswith("baseline/") else 4), name
-        elif name.startswith("open/"):
-            assert seeds == 1, name
+        else:
+            assert seeds == (1 if name.startswith("open/") else 2), name
     assert set(names(Length.QUICK).values()) == {1}
     assert names(Length.DEFAULT).keys() == names(Length.FULL).keys()
 

@@ -112,13 +112,30 @@ class Declarations:
     # ---- the plan
 
     def plan(self, length: Length) -> list[Experiment]:
-        """List every experiment at a length; of a name that is declared twice the first counts."""
+        """List every experiment at a length; of a name that is declared twice the first counts.
+
+        Those that no claim reads have no more seeds than `unread_seeds`.
+        """
         scope = self.scope(Observations(length))
         found: dict[str, Experiment] = {}
         for declared in self.experiments["experiments"]:
             for one in self._grid(scope, declared):
                 found.setdefault(one.name, one)
-        return list(found.values())
+        most = _at_length(self.experiments.get("unread_seeds"), length)
+        if most is None:
+            return list(found.values())
+        read = self._all_read(length)
+        return [
+            one if name in read else replace(one, seeds=min(one.seeds, most))
+            for name, one in found.items()
+        ]
+
+    @cache  # noqa: B019  papers live as long as the program
+    def _all_read(self, length: Length) -> frozenset[str]:
+        """Give the experiments that any claim reads."""
+        claims = self._measures.keys() - {"bases"}
+        read = (names for claim in claims for names in self.reads(claim, length).values())
+        return frozenset().union(*read)
 
     def _grid(self, scope: Scope, declared: Mapping[str, Any]) -> Iterator[Experiment]:
         """Give the experiments of a grid, or of the grids within each round of its loops."""
