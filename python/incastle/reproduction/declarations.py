@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from incastle.analysis.ends import Value
     from incastle.reproduction.papers import Measure
 
+UNREAD_SEEDS = 2
+"""They show whether seeds differ; claims need more, and may get further ones."""
 _LENGTHS = {str(length) for length in Length}
 _SHARED = {**vars(statistics), **vars(drawings), **vars(cells)}
 
@@ -114,19 +116,19 @@ class Declarations:
     def plan(self, length: Length) -> list[Experiment]:
         """List every experiment at a length; of a name that is declared twice the first counts.
 
-        Those that no claim reads have no more seeds than `unread_seeds`.
+        At the default length those that no claim reads have `UNREAD_SEEDS` at most, unless the
+        paper has no claims at all.
         """
         scope = self.scope(Observations(length))
         found: dict[str, Experiment] = {}
         for declared in self.experiments["experiments"]:
             for one in self._grid(scope, declared):
                 found.setdefault(one.name, one)
-        most = _at_length(self.experiments.get("unread_seeds"), length)
-        if most is None:
-            return list(found.values())
         read = self._all_read(length)
+        if length is not Length.DEFAULT or not read:
+            return list(found.values())
         return [
-            one if name in read else replace(one, seeds=min(one.seeds, most))
+            one if name in read else replace(one, seeds=min(one.seeds, UNREAD_SEEDS))
             for name, one in found.items()
         ]
 

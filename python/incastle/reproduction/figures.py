@@ -84,6 +84,8 @@ DIGITS = 12
 SVG, PNG = "svg", "png"
 DPI, COLOURS = 144, 64
 """Of a PNG in a page: somewhat wider than its column, and enough for the edges of letters."""
+SMALL_BYTES = 16_000
+"""Of an SVG: a PNG of that width is larger, and is not tried."""
 
 
 @dataclass(frozen=True)
@@ -127,22 +129,28 @@ def _picture(figure: Figure) -> dict[str, bytes]:
 
     A report has nearly a hundred figures, which would be most of its size.
     """
+    from incastle.small_svg import HatchError, small_svg  # noqa: PLC0415
+
+    try:
+        vector = small_svg(figure).encode()
+    except HatchError:
+        return {PNG: _pixels(figure)}
+    if len(vector) > SMALL_BYTES and len(pixels := _pixels(figure)) < len(vector):
+        return {PNG: pixels}
+    return {SVG: vector}
+
+
+def _pixels(figure: Figure) -> bytes:
+    """Give a figure as a small PNG."""
     import matplotlib as mpl  # noqa: PLC0415  slow to import: only where figures are drawn
     from PIL import Image  # noqa: PLC0415
-
-    from incastle.small_svg import HatchError, small_svg  # noqa: PLC0415
 
     with mpl.rc_context({"savefig.dpi": DPI}):
         raster = encode(figure, PNG)
     png = io.BytesIO()
     whole = Image.open(io.BytesIO(raster)).convert("RGB")
     whole.quantize(COLOURS, dither=Image.Dither.NONE).save(png, PNG, optimize=True)
-    pixels = png.getvalue()
-    try:
-        vector = small_svg(figure).encode()
-    except HatchError:
-        return {PNG: pixels}
-    return {SVG: vector} if len(vector) <= len(pixels) else {PNG: pixels}
+    return png.getvalue()
 
 
 def _tell_unfinished(figure: Figure, data: pl.DataFrame) -> None:
