@@ -9,56 +9,26 @@ times from here.
 from __future__ import annotations
 
 import math
-import re
-import tomllib
-from functools import cache, partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from incastle.analysis.ends import Ends
+from incastle.analysis.measured import interval_of
 from incastle.reproduction.figures import HIGH, UNFINISHED
-from incastle.units import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from incastle.analysis.ends import Value
+    from incastle.analysis.measured import Interval
     from incastle.reproduction.papers import Observation
 
 
-class Interval(NamedTuple):
-    """When a run measures, and when it ends, in seconds."""
-
-    measured_from: float
-    measured_to: float
-    end: float
-
-
 def interval(run: Observation) -> Interval:
-    """Read a run's measured interval, and its end, out of its scenario."""
-    return _interval(run.resolved)
-
-
-_TABLES = re.compile(r"^\[(?:run|measure)\]\n(?:[^\[\n].*\n|\n)*", flags=re.MULTILINE)
-"""Two of the tables of a complete scenario: to parse all of them takes milliseconds."""
-
-
-@cache
-def _interval(resolved: str) -> Interval:
-    scenario = tomllib.loads("".join(_TABLES.findall(resolved)))
-    end = _seconds(scenario["run"]["duration"])
-    until = scenario["measure"]["until"]
-    return Interval(
-        _seconds(scenario["measure"]["warmup"]), end if until == "end" else _seconds(until), end
-    )
-
-
-def _seconds(text: str) -> float:
-    parsed = parse(text)
-    if parsed is None or parsed[1] != "s":
-        raise ValueError(f"a complete scenario has times with units, not {text!r}")
-    return parsed[0]
+    """Give a run's measured interval, and its end."""
+    return interval_of(run.resolved)
 
 
 def begun(run: Observation, rows: pl.DataFrame) -> pl.DataFrame:
