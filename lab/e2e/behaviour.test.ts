@@ -116,6 +116,8 @@ describeLab("the page", (lab) => {
     const seconds = Number(left) * ({ s: 1, min: 60, h: 3600 }[unit] ?? Infinity);
     expect(seconds).toBeGreaterThan(20);
     expect(seconds).toBeLessThan(3600);
+    // A run of less than a tenth of a second measures no speed (state/speed.ts); its worker may be late to begin.
+    await page.waitForTimeout(1500);
     await page.getByRole("button", { name: "Stop" }).click();
     await page.locator(".status", { hasText: "Stopped after" }).waitFor();
     const speed = await page.evaluate(() => Number(localStorage.getItem("incastle-lab-speed")));
