@@ -76,7 +76,8 @@ impl Applications {
         }
         slot.wake = Time::NEVER;
         let list = std::mem::take(&mut self.actions);
-        let mut actions = Actions::reuse(list, next_flow, self.counts.len() as u32);
+        let next_count = u32::try_from(self.counts.len()).expect("fewer than 2^32 event counts");
+        let mut actions = Actions::reuse(list, next_flow, next_count);
         for notice in slot.notices.drain(..) {
             slot.app.handle(now, notice, &mut actions);
         }

@@ -243,7 +243,7 @@ impl Network {
         (at > now || !host.is_clear()).then_some(at.max(now))
     }
 
-    /// An instant before which a NIC that takes no more than its line sends cannot have taken so many bytes; absent for
+    /// An instant before which a NIC that takes no more than its line sends cannot have taken these bytes; absent for
     /// other NICs, and where that rate changes.
     pub(crate) fn takes_at_least_until(
         &self,
