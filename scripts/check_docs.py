@@ -5,8 +5,9 @@ In a ```sh block, the lines that begin with `incastle`, `python examples/` or, w
 `tshark -r` are run, but not installation and `reproduce`, which other tests cover. A ```python
 block is run, or saved if the line above it ends in `NAME.py`:. A ```toml block is saved under the
 name in the line above it. A ```text block shows some lines that the command before it prints, in
-order. Each document has a separate folder. ```console blocks, which show a session with servers,
-are run by `consoles`. Arguments are the documents to try; without one all are tried.
+order. Each document has a separate folder; two are tried at a time. ```console blocks, which show
+a session with servers, are run by `consoles`. Arguments are the documents to try; without one all
+are tried.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 from consoles import try_consoles
@@ -45,6 +48,8 @@ DOCUMENTS = [
     "docs/dcudp-python.md",
     "docs/dcudp.md",
 ]
+TOGETHER = 2
+"""Documents that are tried at the same time."""
 PROGRAMS = ("incastle ", "python examples/", *(["tshark -r "] if shutil.which("tshark") else []))
 SAVED = re.compile(r"`([\w.-]+\.py)`:\s*$")
 FENCE = re.compile(r"^ *```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
@@ -131,7 +136,8 @@ def main() -> None:
     named = sys.argv[1:]
     if others := [one for one in named if one not in DOCUMENTS]:
         sys.exit(f"error: {', '.join(others)}: there are {', '.join(DOCUMENTS)}")
-    failures = [failure for one in named or DOCUMENTS for failure in try_document(one)]
+    with ThreadPoolExecutor(TOGETHER) as pool:
+        failures = list(chain.from_iterable(pool.map(try_document, named or DOCUMENTS)))
     sys.exit(1 if failures else 0)
 
 

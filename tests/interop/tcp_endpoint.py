@@ -12,6 +12,8 @@ import sys
 
 PORT = 9010
 PIECE = 1 << 16
+PATIENCE_S = 60.0
+"""Without a connection by then there will be none: the program ends."""
 
 
 def send(address: str) -> None:
@@ -25,6 +27,7 @@ def send(address: str) -> None:
 def receive(address: str) -> None:
     """Read one connection, and print the number of bytes."""
     with socket.create_server((address, PORT)) as server:
+        server.settimeout(PATIENCE_S)
         print("ready", flush=True)
         one, _ = server.accept()
     count = 0

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import random
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import signal
 
 TWO_FLOWS = Path(__file__).parents[2] / "examples" / "two-flows.toml"
 STAR = {
@@ -35,20 +33,48 @@ def end_at_random(folder: Path, how: signal.Signals, times: int, world: str = "l
     command += ["--set", "transport.congestion=cubic"]
     draws = random.Random(1)  # noqa: S311  instants, not secrets
     devices = devices_here()
+    errors = folder / "errors"
     for number in range(times):
-        with subprocess.Popen(
-            command, cwd=folder, start_new_session=True, stderr=subprocess.DEVNULL
-        ) as process:
+        with (
+            errors.open("wb") as file,
+            subprocess.Popen(
+                command,
+                cwd=folder,
+                env=os.environ | {"PYTHONFAULTHANDLER": "1"},
+                start_new_session=True,
+                stderr=file,
+            ) as process,
+        ):
             if number % 2:
                 assert has_network(process.pid)
-            time.sleep(draws.uniform(0, 2))
+            moment = draws.uniform(0, 2)
+            time.sleep(moment)
             namespaces = namespaces_of(process.pid)
             process.send_signal(how)
-            process.wait(timeout=60)
+            where = where_it_hangs(process)
+        assert not where, f"{number}: {moment:.3f} s: {where}\n{errors.read_text()}"
         assert not (folder / "result").exists()
         assert gone(process.pid), f"after {how.name}: {members(process.pid)}"
         assert not pinned() & namespaces
         assert devices_here() == devices
+
+
+def where_it_hangs(process: subprocess.Popen[bytes]) -> str:
+    """Return what a process and its children do that does not end within a minute, and end them.
+
+    Python writes where its threads are to the standard error stream of the process.
+    """
+    try:
+        process.wait(timeout=60)
+    except subprocess.TimeoutExpired:
+        found = "\n".join(members(process.pid)) + "\n"
+        for task in Path(f"/proc/{process.pid}/task").iterdir():
+            found += f"{task.name}: {(task / 'wchan').read_text()}\n"
+        process.send_signal(signal.SIGABRT)
+        time.sleep(1)
+        os.killpg(process.pid, signal.SIGKILL)
+        return found
+    return ""
 
 
 def has_network(session: int) -> bool:
