@@ -8,7 +8,12 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 TWO_FLOWS = Path(__file__).parents[2] / "examples" / "two-flows.toml"
 STAR = {
@@ -23,6 +28,8 @@ STAR = {
     },
     "transport": {"congestion": "cubic"},
 }
+ERRORS = "errors"
+"""The file with the standard error stream of a run."""
 BETWEEN_TWO = {"from": "sender:0", "to": "sender:1", "rate": "8 Mbit/s", "message": "1 KB"}
 
 
@@ -33,18 +40,8 @@ def end_at_random(folder: Path, how: signal.Signals, times: int, world: str = "l
     command += ["--set", "transport.congestion=cubic"]
     draws = random.Random(1)  # noqa: S311  instants, not secrets
     devices = devices_here()
-    errors = folder / "errors"
     for number in range(times):
-        with (
-            errors.open("wb") as file,
-            subprocess.Popen(
-                command,
-                cwd=folder,
-                env=os.environ | {"PYTHONFAULTHANDLER": "1"},
-                start_new_session=True,
-                stderr=file,
-            ) as process,
-        ):
+        with started(command, folder) as process:
             if number % 2:
                 assert has_network(process.pid)
             moment = draws.uniform(0, 2)
@@ -52,27 +49,44 @@ def end_at_random(folder: Path, how: signal.Signals, times: int, world: str = "l
             namespaces = namespaces_of(process.pid)
             process.send_signal(how)
             where = where_it_hangs(process)
-        assert not where, f"{number}: {moment:.3f} s: {where}\n{errors.read_text()}"
+        assert not where, f"{number}: {moment:.3f} s: {where}\n{(folder / ERRORS).read_text()}"
         assert not (folder / "result").exists()
         assert gone(process.pid), f"after {how.name}: {members(process.pid)}"
         assert not pinned() & namespaces
         assert devices_here() == devices
 
 
-def where_it_hangs(process: subprocess.Popen[bytes]) -> str:
-    """Return what a process and its children do that does not end within a minute, and end them.
+@contextmanager
+def started(command: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
+    """Start a command in a separate session; it is killed if it is not over at the end.
 
-    Python writes where its threads are to the standard error stream of the process.
+    Its errors are in a file of the folder. If it is aborted, Python writes there where its threads
+    are.
     """
+    with (folder / ERRORS).open("wb") as file:
+        process = subprocess.Popen(
+            command,
+            cwd=folder,
+            env=os.environ | {"PYTHONFAULTHANDLER": "1"},
+            start_new_session=True,
+            stderr=file,
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+
+
+def where_it_hangs(process: subprocess.Popen[bytes]) -> str:
+    """Return the processes of a session that does not end within a minute, after aborting it."""
     try:
         process.wait(timeout=60)
     except subprocess.TimeoutExpired:
-        found = "\n".join(members(process.pid)) + "\n"
-        for task in Path(f"/proc/{process.pid}/task").iterdir():
-            found += f"{task.name}: {(task / 'wchan').read_text()}\n"
+        found = "\n".join(members(process.pid))
         process.send_signal(signal.SIGABRT)
         time.sleep(1)
-        os.killpg(process.pid, signal.SIGKILL)
         return found
     return ""
 

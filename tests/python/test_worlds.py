@@ -14,7 +14,7 @@ import pytest
 
 import incastle as ic
 from incastle.errors import ResultError
-from incastle.worlds import api, counterpart, kernel
+from incastle.worlds import api, counterpart, kernel, process
 from incastle.worlds.counterpart import WorldError
 from real_worlds import BETWEEN_TWO, STAR, TWO_FLOWS, end_at_random
 
@@ -120,6 +120,15 @@ def test_options_of_the_other_world_are_refused(words: list[str]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == 2
     assert "is not for --world" in done.stderr
+
+
+def test_a_soft_switch_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "COMMAND", (sys.executable, "-c", "import time; time.sleep(100)"))
+    monkeypatch.setattr(process, "PATIENCE_S", 0.1)
+    passed: list[float] = []
+    with pytest.raises(WorldError, match=r"has not ended 0\.1 s after the experiment"):
+        process.outcome({}, process.Ours(), 0.2, passed.append)
+    assert passed[0] < 0.2
 
 
 @pytest.mark.alone

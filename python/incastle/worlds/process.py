@@ -11,10 +11,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from incastle import interrupts
 from incastle.errors import ControllerError
 from incastle.worlds import program
 from incastle.worlds.counterpart import LINUX, WorldError
@@ -27,6 +29,8 @@ BRIDGE_FILE = "bridge.json"
 TRANSPORTS_FILE = "transports.json"
 LOOK_S = 0.1
 """Seconds between two looks at the program."""
+PATIENCE_S = 120.0
+"""Namespaces before the experiment and the result after it take a small part of this."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +71,7 @@ def outcome(
     """Run an experiment that takes `real_s` seconds; `progress` is called with those passed.
 
     Raises:
-        WorldError: the program refused it, or the machine does.
+        WorldError: the program refused it, the machine does, or the program does not end.
         ControllerError: a controller failed.
 
     """
@@ -77,15 +81,21 @@ def outcome(
         file.write_text(json.dumps(experiment), encoding="utf-8")
         command = [*COMMAND, *ours.words(folder), "--experiment", str(file)]
         result, errors = folder / "outcome.json", folder / "errors"
-        with result.open("wb") as out, errors.open("wb") as err:
+        # Raised within `Popen`, it could leave a lock behind.
+        with interrupts.put_off() as stop, result.open("wb") as out, errors.open("wb") as err:
             process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=out, stderr=err)
             try:
-                _wait(process, real_s, progress)
+                in_time = _wait(process, real_s, progress, stop)
             finally:
                 process.kill()
                 process.wait()
                 if process.stdin is not None:
                     process.stdin.close()
+        if not in_time:
+            raise WorldError(
+                f"the soft switch has not ended {PATIENCE_S:g} s after the experiment should have: "
+                "it was ended, and nothing is kept"
+            )
         if process.returncode != 0:
             text = errors.read_text(encoding="utf-8", errors="replace")
             if process.returncode == program.FAILED:
@@ -99,15 +109,21 @@ def outcome(
 
 
 def _wait(
-    process: subprocess.Popen[bytes], real_s: float, progress: Callable[[float], object]
-) -> None:
+    process: subprocess.Popen[bytes],
+    real_s: float,
+    progress: Callable[[float], object],
+    stop: interrupts.Waiting,
+) -> bool:
+    """Wait for the end of the program, or for Ctrl-C; return whether it came in time."""
     began = time.monotonic()
-    while process.poll() is None:
-        progress(min(real_s, time.monotonic() - began))
-        try:
+    while process.poll() is None and not stop.arrived:
+        passed_s = time.monotonic() - began
+        if passed_s > real_s + PATIENCE_S:
+            return False
+        progress(min(real_s, passed_s))
+        with suppress(subprocess.TimeoutExpired):
             process.wait(timeout=LOOK_S)
-        except subprocess.TimeoutExpired:
-            continue
+    return True
 
 
 def _why(errors: str, world: str) -> str:
