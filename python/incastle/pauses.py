@@ -51,13 +51,14 @@ def roots_of(outcome: Result) -> Table | None:
     """Return the roots of all pauses with their shares; None unless `[measure] pauses` is set."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    if "pause_record" not in outcome.tables:
+    # Results of earlier versions have one root for each pause, whatever became of it.
+    if "pause" not in outcome.tables.get("pause_record", ()):
         return None
     end = float(outcome.totals["simulated_s"])
     lasted = (pl.col("end_s").fill_null(end) - pl.col("begin_s")).alias("lasted_s")
     record = outcome.table("pause_record").with_columns(lasted)
     roots = record.group_by("root_port").agg(
-        pl.len().alias("pauses"),
+        pl.col("pause").n_unique().alias("pauses"),
         pl.col("lasted_s").sum(),
         pl.col("port").n_unique().alias("ports"),
         pl.col("depth").max(),

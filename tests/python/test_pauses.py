@@ -38,7 +38,7 @@ size = "1 MB"
 """
 
 
-def scenario(**overrides: str | bool | int) -> ic.Scenario:
+def scenario(**overrides: str | bool | int | dict[str, str]) -> ic.Scenario:
     keys = {key.replace("__", "."): value for key, value in overrides.items()}
     return ic.Scenario.from_text(INCAST).with_overrides(keys)
 
@@ -52,6 +52,21 @@ def test_pauses_have_their_root() -> None:
     assert lasted == pytest.approx(outcome.pauses["paused_s"].sum(), rel=1e-9)
     assert len(record) == outcome.totals["pauses"] > 0
     assert outcome.totals["drops"] == 0
+
+
+def test_a_pause_whose_root_changes_has_a_row_for_each() -> None:
+    storm = {"of": "receiver", "from": "200 us", "until": "10 ms"}
+    outcome = ic.run(scenario(measure__pauses=True, network__pause_storms__broken=storm))
+    record = outcome.table("pause_record")
+    assert record["pause"].n_unique() == outcome.totals["pauses"] < len(record)
+    # From then on the NIC is the root, also of pauses that had begun before.
+    nic = record.filter(pl.col("root_port") == "receiver->switch")
+    assert nic["begin_s"].min() == pytest.approx(201e-6, abs=1e-6)
+    ends = record["end_s"].fill_null(2e-3)
+    late = record.filter(ends > 300e-6)
+    assert set(late["root_port"]) == {"receiver->switch"}
+    lasted = (ends - record["begin_s"]).sum()
+    assert lasted == pytest.approx(outcome.pauses["paused_s"].sum(), rel=1e-9)
 
 
 def test_the_record_is_made_where_asked() -> None:

@@ -25,6 +25,7 @@ mod lossless;
 mod pause;
 mod pause_log;
 mod pause_recorder;
+mod pause_roots;
 mod port_buffer;
 mod priority;
 mod priority_ecn;
@@ -64,6 +65,7 @@ pub use pause::{
 };
 pub use pause_log::{PauseCause, PauseLog, PauseRecord};
 pub use pause_recorder::{Deadlock, PauseRecorder};
+pub use pause_roots::{PauseRoot, RootedPause, rooted_pauses};
 pub use port_buffer::PortBuffer;
 pub use priority::{Priority, PrioritySet};
 pub use priority_ecn::{MarkAt, PriorityEcn, PriorityEcnConfig};

@@ -1,8 +1,8 @@
-//! A record of pauses: when each queue was paused, because of which congested queue, and from which root.
+//! A record of pauses: when each queue was paused, and because of which congested queue.
 //!
 //! The cause of a pause is decided when its frame is sent: the egress queue with most bytes of the account, on a tie the
-//! first one. If that queue is paused at that time, the root of its pause is the root of the new one; else it is the root
-//! itself. Leaves out: later changes of a pause's cause, which `congestion_tree` finds at any instant.
+//! first one. `pause_roots` follows causes to their roots. Leaves out: later changes of a pause's cause, which
+//! `congestion_tree` finds at any instant.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -20,27 +20,31 @@ pub struct PauseRecord<Q> {
     pub begin: Time,
     /// The end; absent while it lasts.
     pub end: Option<Time>,
-    /// The congested queue behind it.
+    /// The cause, if it is known.
     pub cause: Option<PauseCause<Q>>,
 }
 
 /// The cause of a pause.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PauseCause<Q> {
+pub enum PauseCause<Q> {
     /// The egress queue, of the switch that has paused, that stores most of its account.
-    pub congested: Q,
-    /// The root: that queue, or the root of its pause.
-    pub root: Q,
-    /// The number of pauses from the root to this one: 1 or more.
-    pub depth: u32,
+    Congested {
+        /// The queue.
+        queue: Q,
+        /// Its own pause at that time, by its place in the record.
+        paused: Option<usize>,
+    },
+    /// A NIC that pauses without a cause, by its egress queue.
+    Nic(Q),
 }
 
-/// A pause that lasts.
-#[derive(Debug, Clone, Copy)]
-struct Open<Q> {
-    /// Its place among the records; absent beyond their limit.
-    place: Option<usize>,
-    cause: Option<PauseCause<Q>>,
+impl<Q: Copy> PauseCause<Q> {
+    /// The queue in either case.
+    pub const fn queue(&self) -> Q {
+        match *self {
+            Self::Congested { queue, .. } | Self::Nic(queue) => queue,
+        }
+    }
 }
 
 /// The record, of a limited number of pauses.
@@ -50,7 +54,8 @@ pub struct PauseLog<Q> {
     records: Vec<PauseRecord<Q>>,
     /// Pauses beyond the limit.
     unrecorded: u64,
-    open: BTreeMap<Q, Open<Q>>,
+    /// By paused queue: its place among the records; absent beyond their limit.
+    open: BTreeMap<Q, Option<usize>>,
     /// The cause of the pause that a queue has, or that is on its way to it.
     causes: BTreeMap<Q, PauseCause<Q>>,
 }
@@ -71,28 +76,26 @@ impl<Q: Copy + Ord> PauseLog<Q> {
     pub fn send(&mut self, queue: Q, holdings: &[Holding<Q>]) {
         let holdings = holdings.iter().filter(|one| one.bytes > Bytes::ZERO);
         let most = holdings.min_by_key(|one| (Reverse(one.bytes), one.queue));
-        let Some(&Holding {
-            queue: congested, ..
-        }) = most
-        else {
+        let Some(most) = most else {
             self.causes.remove(&queue);
             return;
         };
-        let below = self.open.get(&congested).and_then(|open| open.cause);
-        let cause = PauseCause {
-            congested,
-            root: below.map_or(congested, |below| below.root),
-            depth: below.map_or(1, |below| below.depth + 1),
+        let cause = PauseCause::Congested {
+            queue: most.queue,
+            paused: self.open.get(&most.queue).copied().flatten(),
         };
         self.causes.insert(queue, cause);
+    }
+
+    /// A NIC sends a frame that pauses a queue, and nothing is the cause.
+    pub fn send_without_cause(&mut self, queue: Q, nic: Q) {
+        self.causes.insert(queue, PauseCause::Nic(nic));
     }
 
     /// A queue is paused, or not; where that has changed, its pause begins or ends.
     pub fn follow(&mut self, now: Time, queue: Q, paused: bool) {
         if !paused {
-            if let Some(Open { place, .. }) = self.open.remove(&queue)
-                && let Some(place) = place
-            {
+            if let Some(Some(place)) = self.open.remove(&queue) {
                 self.records[place].end = Some(now);
             }
             return;
@@ -100,9 +103,8 @@ impl<Q: Copy + Ord> PauseLog<Q> {
         if self.open.contains_key(&queue) {
             return;
         }
-        let cause = self.causes.get(&queue).copied();
         let place = (self.records.len() < self.limit).then_some(self.records.len());
-        self.open.insert(queue, Open { place, cause });
+        self.open.insert(queue, place);
         if place.is_none() {
             self.unrecorded += 1;
             return;
@@ -111,7 +113,7 @@ impl<Q: Copy + Ord> PauseLog<Q> {
             queue,
             begin: now,
             end: None,
-            cause,
+            cause: self.causes.get(&queue).copied(),
         });
     }
 

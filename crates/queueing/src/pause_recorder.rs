@@ -1,4 +1,4 @@
-//! A recorder of pauses with their roots, and of deadlocks.
+//! A recorder of pauses with their causes, and of deadlocks.
 //!
 //! A deadlock is looked for at regular instants while anything is paused. It counts when two successive checks find the
 //! same cycle of pauses that have not ended in between: at the first, a resume may be on its way. Leaves out: the list of
@@ -66,6 +66,11 @@ impl<Q: Copy + Ord> PauseRecorder<Q> {
     /// A frame is sent that pauses a queue: see [`PauseLog::send`].
     pub fn send(&mut self, queue: Q, holdings: &[Holding<Q>]) {
         self.log.send(queue, holdings);
+    }
+
+    /// A NIC sends a frame that pauses a queue, without a cause: see [`PauseLog::send_without_cause`].
+    pub fn send_without_cause(&mut self, queue: Q, nic: Q) {
+        self.log.send_without_cause(queue, nic);
     }
 
     /// A queue is paused, or not: see [`PauseLog::follow`].

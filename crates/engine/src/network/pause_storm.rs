@@ -5,7 +5,7 @@
 //! receiving and sending of the host, which go on.
 
 use incastle_queueing::{
-    Holding, PAUSE_FRAME_SIZE, PauseFrame, Priority, PrioritySet, SentPauses, pause_span,
+    PAUSE_FRAME_SIZE, PauseFrame, Priority, PrioritySet, SentPauses, pause_span,
 };
 use incastle_units::Time;
 
@@ -69,12 +69,7 @@ impl Network {
         if let Some(recorder) = &mut self.recorder {
             for priority in priorities.iter() {
                 let queue = |port| EgressQueue { port, priority };
-                // No queue is the cause: the root is the NIC.
-                let nic = Holding {
-                    queue: queue(at),
-                    bytes: PAUSE_FRAME_SIZE,
-                };
-                recorder.send(queue(Self::reverse(at)), &[nic]);
+                recorder.send_without_cause(queue(Self::reverse(at)), queue(at));
             }
         }
         let frame = PauseFrame {

@@ -10,7 +10,8 @@ use incastle_engine::network::{
 };
 use incastle_engine::probe::NoProbe;
 use incastle_queueing::{
-    Branch, CongestionTree, PauseCause, PauseThreshold, Priority, WatchdogAction, WatchdogConfig,
+    Branch, CongestionTree, PauseRoot, PauseThreshold, Priority, WatchdogAction, WatchdogConfig,
+    rooted_pauses,
 };
 use incastle_units::{Bytes, Rate, Span, Time};
 
@@ -76,17 +77,17 @@ fn a_pause_is_followed_to_its_root() {
     let simulation = simulate(network, vec![stream(0, 2, end), stream(1, 2, end)], end);
     assert_eq!(simulation.totals().drops, 0);
     let network = simulation.network();
-    let pauses = network.recorded_pauses();
+    let pauses = &rooted_pauses(network.recorded_pauses());
     // The second switch pauses the trunk because of the port to the receiver; the first one pauses the hosts because of the
     // trunk, while that is paused: their root is the same port.
     let first = pauses.iter().find(|pause| pause.queue == queue(trunk));
     let first = first.expect("the trunk was paused");
-    let by = |congested, root, depth| PauseCause {
+    let by = |congested, root, depth| PauseRoot {
         congested: queue(congested),
         root: queue(root),
         depth,
     };
-    assert_eq!(first.cause, Some(by(last, last, 1)));
+    assert_eq!(first.root, Some(by(last, last, 1)));
     let of_hosts: Vec<_> = pauses
         .iter()
         .filter(|pause| pause.queue == queue(nic))
@@ -94,13 +95,13 @@ fn a_pause_is_followed_to_its_root() {
     assert!(of_hosts.len() > 1);
     let behind = by(trunk, last, 2);
     assert!(
-        of_hosts.iter().any(|pause| pause.cause == Some(behind)),
+        of_hosts.iter().any(|pause| pause.root == Some(behind)),
         "{of_hosts:?}"
     );
     assert!(of_hosts.iter().all(|pause| {
         pause
-            .cause
-            .is_some_and(|cause| cause.congested == queue(trunk))
+            .root
+            .is_some_and(|root| root.congested == queue(trunk))
     }));
     // The record is the receivers' statistics.
     for port in [trunk, nic] {
@@ -300,11 +301,9 @@ fn a_fat_tree_with_up_down_routes_never_locks() {
         let network = simulation.network();
         assert_eq!(simulation.totals().drops, 0, "seed {seed}");
         assert_eq!(network.deadlocks(), [], "seed {seed}");
-        let depth = network
-            .recorded_pauses()
-            .iter()
-            .filter_map(|pause| pause.cause);
-        pauses += depth.filter(|cause| cause.depth > 2).count();
+        let rooted = rooted_pauses(network.recorded_pauses()).into_iter();
+        let roots = rooted.filter_map(|pause| pause.root);
+        pauses += roots.filter(|root| root.depth > 2).count();
     }
     assert!(pauses > 0, "pauses spread over switches");
 }

@@ -1,9 +1,9 @@
-//! The table `pauses`, of each port and priority that was paused, or that paused its peer.
+//! The table `pauses`, of each port and priority that was paused, or that paused its peer; and `pause_record`.
 
 use std::sync::Arc;
 
 use incastle_engine::network::{EgressQueue, PortPauses};
-use incastle_queueing::{PauseCause, PauseRecord};
+use incastle_queueing::{PauseRoot, RootedPause, rooted_pauses};
 
 use incastle_scenario::lossless;
 
@@ -12,7 +12,7 @@ use super::ports::names;
 use crate::output::Table;
 use crate::record::Record;
 
-type Pause = PauseRecord<EgressQueue>;
+type Pause = RootedPause<EgressQueue>;
 
 /// The pauses of the whole run; no table without priorities.
 pub(super) fn pauses(record: &Record<'_>) -> Option<Table> {
@@ -55,22 +55,23 @@ pub(super) fn pauses(record: &Record<'_>) -> Option<Table> {
     ))
 }
 
-/// Every pause with its root, under `[measure] pauses`.
+/// Every pause with its root, under `[measure] pauses`; a row for each root.
 pub(super) fn pause_record(record: &Record<'_>) -> Option<Table> {
     if !record.measure().pauses {
         return None;
     }
-    let rows = record.network.recorded_pauses();
+    let rows = &rooted_pauses(record.network.recorded_pauses());
     let names = names(record);
     let name = |queue: &EgressQueue| Arc::clone(&names[queue.port.index()]);
     let unknown: Arc<str> = Arc::from("");
-    let of_cause = |row: &Pause, of: fn(&PauseCause<EgressQueue>) -> EgressQueue| {
-        let cause = row.cause.as_ref();
-        cause.map_or_else(|| Arc::clone(&unknown), |cause| name(&of(cause)))
+    let of_root = |row: &Pause, of: fn(&PauseRoot<EgressQueue>) -> EgressQueue| {
+        let root = row.root.as_ref();
+        root.map_or_else(|| Arc::clone(&unknown), |root| name(&of(root)))
     };
     Some(table(
         "pause_record",
         vec![
+            ("pause", whole(rows, |row| row.pause as u64)),
             ("port", text(rows, |row| name(&row.queue))),
             (
                 "priority",
@@ -80,16 +81,16 @@ pub(super) fn pause_record(record: &Record<'_>) -> Option<Table> {
             ("end_s", real(rows, |row| seconds(row.end))),
             (
                 "congested_port",
-                text(rows, |row| of_cause(row, |cause| cause.congested)),
+                text(rows, |row| of_root(row, |root| root.congested)),
             ),
             (
                 "root_port",
-                text(rows, |row| of_cause(row, |cause| cause.root)),
+                text(rows, |row| of_root(row, |root| root.root)),
             ),
             (
                 "depth",
                 whole(rows, |row| {
-                    row.cause.as_ref().map_or(0, |cause| u64::from(cause.depth))
+                    row.root.as_ref().map_or(0, |root| u64::from(root.depth))
                 }),
             ),
         ],

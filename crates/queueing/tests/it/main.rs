@@ -10,6 +10,7 @@ mod lossless;
 mod pause;
 mod pause_log;
 mod pause_recorder;
+mod pause_roots;
 mod priority_memory;
 mod priority_queue;
 mod qcn;

@@ -1,4 +1,4 @@
-//! The record of pauses: causes, roots and the limit by hand.
+//! The record of pauses: causes and the limit by hand. Roots are in `pause_roots`.
 
 use incastle_queueing::{Holding, PauseCause, PauseLog, PauseRecord};
 use incastle_units::{Bytes, Time};
@@ -15,16 +15,8 @@ fn holdings(all: &[(u32, u64)]) -> Vec<Holding<u32>> {
     all.iter().map(holding).collect()
 }
 
-fn cause(congested: u32, root: u32, depth: u32) -> PauseCause<u32> {
-    PauseCause {
-        congested,
-        root,
-        depth,
-    }
-}
-
 #[test]
-fn a_pause_has_the_root_of_the_queue_that_it_waits_for() {
+fn a_pause_has_the_queue_that_stores_most_as_its_cause() {
     let mut log = PauseLog::new(10);
     // Queue 9 is congested and pauses 5; of the account that pauses 2, most is in 5; 6 is not paused.
     log.send(5, &holdings(&[(8, 100), (9, 3_000)]));
@@ -37,7 +29,7 @@ fn a_pause_has_the_root_of_the_queue_that_it_waits_for() {
     log.follow(at(25), 2, true);
     log.follow(at(30), 5, false);
     log.follow(at(35), 5, false);
-    // 5 is not paused any more: it is a root. On a tie the first queue counts.
+    // On a tie the first queue counts.
     log.send(3, &holdings(&[(5, 700), (7, 700)]));
     log.follow(at(40), 3, true);
     let record = |queue, begin, end: Option<u64>, cause| PauseRecord {
@@ -46,10 +38,11 @@ fn a_pause_has_the_root_of_the_queue_that_it_waits_for() {
         end: end.map(at),
         cause: Some(cause),
     };
+    let congested = |queue, paused| PauseCause::Congested { queue, paused };
     let expected = [
-        record(5, 10, Some(30), cause(9, 9, 1)),
-        record(2, 20, None, cause(5, 9, 2)),
-        record(3, 40, None, cause(5, 5, 1)),
+        record(5, 10, Some(30), congested(9, None)),
+        record(2, 20, None, congested(5, Some(0))),
+        record(3, 40, None, congested(5, None)),
     ];
     assert_eq!(log.records(), expected);
     assert!(log.has_open());
