@@ -385,6 +385,32 @@ def test_the_root_may_be_the_port_to_the_receiver_of_the_flow(verb: str) -> None
     assert not any(one["is_own_root"] for one in victim.as_json()["pauses"])
 
 
+def test_a_flow_that_never_sends_waits_for_the_pause_of_its_host() -> None:
+    # The NIC of the victim's receiver pauses from the beginning, and so does the victim's host.
+    late = {"flows.late": {**LATE, "from": "host:4", "to": "host:7"}}
+    storm = {"network.pause_storms.broken": {"of": "host:6", "until": "10 ms"}}
+    scenario = ic.Scenario.from_text(TREE).with_overrides({**late, **storm, "run.duration": "1 ms"})
+    why = ic.explain(ic.run(scenario), "late:0")
+    check_sums(why)
+    assert not why.complete
+    assert why.path.by_kind() == {"paused": ns(500_000)}
+    [wait] = why.pauses
+    assert (wait.port, wait.root) == ("host:4->leaf:0", "host:6->leaf:1")
+    assert why.headline.startswith("500 of 500 us: paused by PFC")
+
+
+LATE = {"workload": "bulk", "size": "10 KB", "start": "500 us", "start_spread": "0 s"}
+
+
+def test_a_failed_link_is_no_wait_for_a_turn() -> None:
+    failed = {"between": ["sender:0", "switch"], "down": "500 ns", "up": "40 us"}
+    why = explained(ONE, network__failures__cut=failed)
+    down = why.path.by_kind()["down"]
+    assert ns(39_000) < down <= ns(39_500)
+    assert "nic" not in why.path.by_kind()
+    assert "waiting for a link that is down" in why.headline
+
+
 BROKEN = """
 [network.pause_storms.broken]
 of = "receiver"

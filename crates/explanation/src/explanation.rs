@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use crate::columns::{Malformed, picoseconds, seconds};
 use crate::headline::Headline;
-use crate::path::{Part, Path, Piece};
+use crate::path::{Part, Path, Piece, Waiting};
 use crate::pending::{Pending, pending};
 use crate::record::{Packet, Record};
 use crate::run::{Flow, Run};
@@ -97,6 +97,13 @@ impl<'x> Subject<'x> {
         })
     }
 
+    /// Where its data wait, if their sender was ever paused.
+    fn waiting<'a>(&self, trace: &'a Trace, transport: &Transport) -> Option<Waiting<'a>> {
+        let priority = transport.whole("traffic_class");
+        let port = trace.pauses.port_of(&self.flow.hosts[0], priority)?;
+        Some(Waiting { port, priority })
+    }
+
     fn extent(&self, ended: Option<i64>) -> String {
         let subject = match self.kind {
             "flow" => "all of it",
@@ -125,12 +132,12 @@ impl<'x> Subject<'x> {
 
 impl<'a> Explanation<'a> {
     pub(crate) fn new(
-        run: &Run,
+        run: &'a Run,
         trace: &'a Trace,
         flow: u64,
         all_timeouts: bool,
     ) -> Result<Self, Malformed> {
-        let (subject, record) = (Subject::of(run, flow)?, trace.record(flow)?);
+        let (subject, record) = (Subject::of(run, flow)?, trace.record(flow, &run.outages)?);
         let (begins, last) = (
             picoseconds(subject.began_s),
             picoseconds(run.instants.simulated_s),
@@ -138,17 +145,20 @@ impl<'a> Explanation<'a> {
         let done = subject.done_s.map_or(last, picoseconds);
         let is_complete = subject.done_s.is_some();
         let ends = record.delivered_at(begins, done);
-        let mut path =
-            ends.map_or_else(Path::default, |ends| Path::critical(&record, begins, ends));
-        if subject.kind != "open" && !is_complete {
-            path.stall(&record, ends.unwrap_or(begins), last);
-        }
         let transport = Transport::of(&run.scenario, &subject.flow.group)?;
         let pending = if is_complete {
             None
         } else {
             pending(&record, &transport, last)
         };
+        let mut path =
+            ends.map_or_else(Path::default, |ends| Path::critical(&record, begins, ends));
+        if subject.kind != "open" && !is_complete {
+            let waiting = pending
+                .is_none()
+                .then(|| subject.waiting(trace, &transport));
+            path.stall(&record, (ends.unwrap_or(begins), last), waiting.flatten());
+        }
         let pauses = pause_waits(&path, &subject.flow.hosts[1]);
         let turns = nic_waits(&path, &trace.sendings, flow, &|other| run.name(other));
         // The sender of a flow's only transfer goes on until everything is acknowledged.

@@ -11,6 +11,7 @@ mod departures;
 mod event;
 mod explanation;
 mod headline;
+mod outages;
 mod path;
 mod pauses;
 mod pending;

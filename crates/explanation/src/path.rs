@@ -18,6 +18,7 @@ pub(crate) enum Part {
     Timeout,
     Probe,
     Reordering,
+    Down,
     Paused,
     Queue,
     Serialisation,
@@ -39,6 +40,7 @@ impl Part {
             Self::Timeout => "timeout",
             Self::Probe => "probe",
             Self::Reordering => "reordering",
+            Self::Down => "down",
             Self::Paused => "paused",
             Self::Queue => "queue",
             Self::Serialisation => "serialisation",
@@ -59,6 +61,7 @@ impl Part {
             Self::Timeout => "waiting for retransmission timeouts",
             Self::Probe => "waiting for tail loss probes",
             Self::Reordering => "waiting for the reordering timer",
+            Self::Down => "waiting for a link that is down",
             Self::Paused => "paused by PFC",
             Self::Queue => "waiting in queues",
             Self::Serialisation => "being sent on links",
@@ -126,6 +129,13 @@ impl<'a> Piece<'a> {
     }
 }
 
+/// Data that wait in a NIC: its port, and their priority.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Waiting<'a> {
+    pub(crate) port: &'a str,
+    pub(crate) priority: i64,
+}
+
 /// All parts, from the first to the last.
 #[derive(Debug, Default)]
 pub(crate) struct Path<'a> {
@@ -160,15 +170,23 @@ impl<'a> Path<'a> {
     }
 
     /// Adds the end of the path of something incomplete, where nothing more arrives. The port of its oldest packet in
-    /// flight may be paused then.
-    pub(crate) fn stall(&mut self, record: &Record<'a>, since: i64, until: i64) {
+    /// flight may be paused then, or that of its sender, where `waiting` data have never left.
+    pub(crate) fn stall(
+        &mut self,
+        record: &Record<'a>,
+        (since, until): (i64, i64),
+        waiting: Option<Waiting<'a>>,
+    ) {
         let mut stall = Piece::new(Part::Stall, "", since, until);
         if let Some(packet) = record.oldest_in_flight(End::Sender) {
             stall.port = &packet.last_stop().port;
             stall.priority = packet.sent.priority;
+        } else if let Some(Waiting { port, priority }) = waiting {
+            stall.port = port;
+            stall.priority = Some(priority);
         }
         for mut part in parted(record, stall).into_iter().rev() {
-            if part.pause.is_none() {
+            if part.kind == Part::Stall {
                 part.port = "";
             }
             self.pieces.push(part);
@@ -226,12 +244,28 @@ pub(crate) fn longest_first<K: PartialEq>(spans: impl Iterator<Item = (K, i64)>)
     sums
 }
 
-/// Takes the times out of a wait at a port in which that was paused; the last part first.
+/// Takes the times out of a wait at a port in which its link was down, or it was paused; the last part first.
 fn parted<'a>(record: &Record<'a>, piece: Piece<'a>) -> Vec<Piece<'a>> {
     if !matches!(
         piece.kind,
         Part::Queue | Part::Nic | Part::Repetition | Part::Stall
     ) {
+        return vec![piece];
+    }
+    let down = record.outages.within(piece.port, piece.begins, piece.ends);
+    let down = down.into_iter().map(|(begins, ends)| Piece {
+        kind: Part::Down,
+        ..piece.within(begins, ends)
+    });
+    let parts = taken_out(&piece, down).into_iter();
+    parts
+        .flat_map(|part| without_pauses(record, part))
+        .collect()
+}
+
+/// Takes the times out of a wait at a port in which it was paused; the last part first.
+fn without_pauses<'a>(record: &Record<'a>, piece: Piece<'a>) -> Vec<Piece<'a>> {
+    if piece.kind == Part::Down {
         return vec![piece];
     }
     let pauses = record.pauses;

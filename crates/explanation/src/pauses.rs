@@ -11,9 +11,11 @@ use crate::words::peer;
 /// An instant after every other.
 const NEVER: i64 = i64::MAX;
 
-/// A row of the table `pause_record`.
+/// A row of the table `pause_record`: a pause, or the part of one with one root.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub(crate) struct Pause {
+    /// The parts of one pause have one number.
+    pub(crate) number: i64,
     /// The port that was paused.
     pub(crate) port: String,
     pub(crate) priority: i64,
@@ -50,9 +52,10 @@ impl Pauses {
             let (ports, congested) = (texts(batch, "port")?, texts(batch, "congested_port")?);
             let (roots, depths) = (texts(batch, "root_port")?, wholes(batch, "depth")?);
             let (begins, ends) = (reals(batch, "begin_s")?, reals(batch, "end_s")?);
-            let priorities = wholes(batch, "priority")?;
+            let (numbers, priorities) = (wholes(batch, "pause")?, wholes(batch, "priority")?);
             for row in 0..batch.num_rows() {
                 pauses.add(Pause {
+                    number: numbers.value(row).cast_signed(),
                     port: ports.at(row).to_owned(),
                     priority: priorities.value(row).cast_signed(),
                     begins: picoseconds(begins.value(row)),
@@ -69,6 +72,14 @@ impl Pauses {
     fn add(&mut self, pause: Pause) {
         let key = (pause.port.clone(), pause.priority);
         self.0.entry(key).or_default().push(pause);
+    }
+
+    /// The port of a host that was ever paused, of a priority.
+    pub(crate) fn port_of(&self, host: &str, priority: i64) -> Option<&str> {
+        let mut paused = self.0.keys().filter(|(_, of)| *of == priority);
+        let own =
+            paused.find(|(port, _)| port.split_once("->").is_some_and(|(from, _)| from == host));
+        own.map(|(port, _)| &**port)
     }
 
     /// The paused parts of an interval in order.

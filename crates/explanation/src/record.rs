@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::event::{End, Event, EventKind};
+use crate::outages::Outages;
 use crate::pauses::Pauses;
 
 /// Picoseconds by which a carried remainder, or one that is rounded off, may move a packet.
@@ -106,6 +107,7 @@ struct Inside<'a> {
 pub(crate) struct Record<'a> {
     pub(crate) events: &'a [Event],
     pub(crate) pauses: &'a Pauses,
+    pub(crate) outages: &'a Outages,
     pub(crate) packets: Vec<Packet<'a>>,
     places: BTreeMap<(End, i64), usize>,
     /// By endpoint.
@@ -120,10 +122,11 @@ pub(crate) struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    pub(crate) fn new(events: &'a [Event], pauses: &'a Pauses) -> Self {
+    pub(crate) fn new(events: &'a [Event], pauses: &'a Pauses, outages: &'a Outages) -> Self {
         let mut record = Self {
             events,
             pauses,
+            outages,
             packets: Vec::new(),
             places: BTreeMap::new(),
             arrivals: Default::default(),

@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 
 use crate::columns::{Malformed, reals, texts, value, wholes};
 use crate::explanation::Explanation;
+use crate::outages::Outages;
 use crate::trace::Trace;
 
 /// Data of other queue pairs in a record, in bytes.
@@ -49,6 +50,7 @@ pub struct Run {
     pub(crate) instants: Instants,
     /// The complete scenario.
     pub(crate) scenario: String,
+    pub(crate) outages: Outages,
 }
 
 impl Run {
@@ -63,6 +65,7 @@ impl Run {
             flows: Vec::new(),
             transfers: Vec::new(),
             instants,
+            outages: Outages::of(&scenario),
             scenario,
         };
         for batch in flows {
@@ -217,7 +220,7 @@ impl Run {
 
     /// Explains a flow: of several transfers on it the slowest. `all_timeouts`: also the timeouts of the others.
     pub fn explain<'a>(
-        &self,
+        &'a self,
         trace: &'a Trace,
         flow: u64,
         all_timeouts: bool,
@@ -261,6 +264,7 @@ mod tests {
                 measured_s: [1.0, 9.0],
             },
             scenario: String::new(),
+            outages: Outages::default(),
         }
     }
 

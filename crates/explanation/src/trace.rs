@@ -6,6 +6,7 @@ use arrow_array::RecordBatch;
 
 use crate::columns::{Malformed, Shared, texts, wholes};
 use crate::event::{Event, EventColumns, EventKind};
+use crate::outages::Outages;
 use crate::pauses::Pauses;
 use crate::record::{Record, is_pulled};
 use crate::story::story;
@@ -106,14 +107,18 @@ impl Trace {
 
     /// Everything that happened to a flow between two instants in picoseconds.
     pub fn story(&self, flow: u64, begins: i64, ends: i64) -> Result<Vec<Step>, Malformed> {
-        let mut steps = story(&self.record(flow)?, begins, ends);
+        let mut steps = story(&self.record(flow, &Outages::default())?, begins, ends);
         steps.sort_by_key(|step| step.at);
         Ok(steps)
     }
 
-    pub(crate) fn record(&self, flow: u64) -> Result<Record<'_>, Malformed> {
+    pub(crate) fn record<'a>(
+        &'a self,
+        flow: u64,
+        outages: &'a Outages,
+    ) -> Result<Record<'a>, Malformed> {
         let events = self.events.get(&flow).ok_or(Malformed::Flow(flow))?;
-        Ok(Record::new(events, &self.pauses))
+        Ok(Record::new(events, &self.pauses, outages))
     }
 }
 
@@ -188,7 +193,8 @@ mod tests {
         ];
         let trace = traced(&rows, &[1, 2], &[3]);
         assert_eq!(trace.flows(), [2, 1]);
-        let record = trace.record(2).expect("it has events");
+        let none = Outages::default();
+        let record = trace.record(2, &none).expect("it has events");
         let dropped = record.packets[0].dropped.map(|event| event.at);
         assert_eq!(
             (record.packets[0].received, dropped),
@@ -206,7 +212,7 @@ mod tests {
                 (3, 2_000_000, 2_080_000)
             ]
         );
-        assert_eq!(trace.record(3).err(), Some(Malformed::Flow(3)));
+        assert_eq!(trace.record(3, &none).err(), Some(Malformed::Flow(3)));
     }
 
     #[test]

@@ -22,6 +22,14 @@ impl Transport {
         self.0.get(key).and_then(toml::Value::as_str).unwrap_or("")
     }
 
+    /// The number of a key; 0 if it has none.
+    pub(crate) fn whole(&self, key: &str) -> i64 {
+        self.0
+            .get(key)
+            .and_then(toml::Value::as_integer)
+            .unwrap_or(0)
+    }
+
     pub(crate) fn is_on(&self, key: &str) -> bool {
         self.0.get(key).and_then(toml::Value::as_bool) == Some(true)
     }

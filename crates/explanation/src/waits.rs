@@ -1,8 +1,8 @@
 //! The waits of a critical path for PFC: who paused a port, because of which port, and the root.
 //!
 //! A pause has the cause that it had when its frame was sent: the egress port of the switch that held most of the
-//! data, and the root of its congestion tree. Waits at one port for one root are one wait. Leaves out: a cause
-//! that changes later.
+//! data. The root of its congestion tree is that of the time. Waits at one port for one root are one wait. Leaves out: a
+//! cause that changes later.
 
 use serde::Serialize;
 
@@ -20,7 +20,7 @@ pub(crate) struct PauseWait<'a> {
     pub(crate) root: &'a str,
     /// The time on the critical path.
     pub(crate) waited: i64,
-    /// The pauses that it waited for, in their order.
+    /// The pauses that it waited for, or the parts of them with this root, in their order.
     pauses: Vec<&'a Pause>,
     /// Whether the root is the port to the receiver of the flow.
     pub(crate) is_own_root: bool,
@@ -71,7 +71,9 @@ impl<'a> PauseWait<'a> {
             ..
         } = self;
         let (by, first) = (self.by, words::instant(self.pauses[0].begins));
-        let often = match self.pauses.len() {
+        let mut numbers: Vec<i64> = self.pauses.iter().map(|one| one.number).collect();
+        numbers.dedup();
+        let often = match numbers.len() {
             1 => format!("since {first}"),
             times => format!("{} times, first at {first}", words::number(times)),
         };
@@ -123,6 +125,7 @@ mod tests {
     #[test]
     fn ports_of_parallel_links_have_their_number() {
         let pause = Pause {
+            number: 0,
             port: "leaf:0->spine:1#2".to_owned(),
             priority: 3,
             begins: 0,

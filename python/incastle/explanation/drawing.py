@@ -46,6 +46,7 @@ COLOURS = {
     "timeout": RED,
     "probe": "#e8998d",
     "reordering": "#b07aa1",
+    "down": "#7f3b08",
     "paused": "#a6611a",
     "queue": ORANGE,
     "serialisation": BLUE,

@@ -68,6 +68,7 @@ class Pause:
     """A row of the table `pause_record`, with instants in picoseconds.
 
     Attributes:
+        number: the parts of one pause, each with one root, have one number.
         port: the port that was paused.
         priority: and its priority.
         begins: when the pause began.
@@ -79,6 +80,7 @@ class Pause:
 
     """
 
+    number: int
     port: str
     priority: int
     begins: int

@@ -79,7 +79,7 @@ def records(
     explained = explained_run(result)
     pairs = result.tables.get("queue_pairs")
     found = explained.neighbours(None if pairs is None else stream(pairs), [*flows])
-    has_pauses = "pause_record" in result.tables or not _has_pauses(result)
+    has_pauses = "pause" in result.tables.get("pause_record", ()) or not _has_pauses(result)
     if "events" in result.tables and has_pauses:
         kept = _trace(result, flows, found)
         if not kept.is_full() and set(flows) <= set(kept.flows()):
@@ -104,7 +104,7 @@ def records(
 def _trace(result: Result, flows: Sequence[int], found: list[int]) -> _engine.EventTrace:
     """Return what a result has recorded of some flows and of the queue pairs found near them."""
     recorded = result.tables.get("pause_record")
-    if recorded is not None and len(recorded) >= MAX_PAUSES:
+    if recorded is not None and recorded["pause"].n_unique() >= MAX_PAUSES:
         raise ResultError(
             f"{result.name!r} has more pauses than the {MAX_PAUSES:,} of a record: waits for later "
             "ones would look like queues; explain a shorter run"
