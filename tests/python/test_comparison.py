@@ -362,7 +362,8 @@ def test_the_page_marks_the_best(runs: Observations) -> None:
     content = report.PaperReport(PAPER, (figure,), [], runs, [])
     content = replace(content, paper=replace(PAPER, figures=(figure, figure)))  # no conclusion
     images = {(PAPER.name, figure.number): Shown([""], grid, [])}
-    page = report._pages([content], Length.DEFAULT, images, {PAPER.name: []}, has_lab=True)[
+    asked = report.Asked([PAPER.name], None, Length.DEFAULT)
+    page = report._pages([content], asked, images, {PAPER.name: []}, has_lab=True)[
         "comparison.html"
     ]
     html = page.partition('<table class="grid">')[2].partition("</table>")[0]

@@ -412,7 +412,9 @@ def test_the_first_page_has_a_summary_and_a_table_of_all_claims(
     entries = json.loads((tmp_path / "report" / "claims.json").read_text(encoding="utf-8"))
     summary = re.search(r'id="summary">(.*?)</blockquote>', first)
     assert summary is not None
-    assert summary[1].startswith(f"Incastle {__version__}, quick length. 2 papers, {len(entries)} ")
+    assert summary[1].startswith(
+        f"Incastle {__version__}, quick length, figure 2 alone. 2 papers, {len(entries)} "
+    )
     for name in names:
         count = sum(entry["paper"] == name for entry in entries)
         assert f"{name}: {count} claims: " in summary[1]
@@ -466,42 +468,6 @@ def test_a_stopped_reproduction_goes_on(engine: FakeEngine, tmp_path: Path) -> N
     assert len(engine.ran) == len(set(engine.ran))
     assert before < set(engine.ran)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["report"]
-
-
-def test_an_old_report_is_replaced_whole(engine: FakeEngine, tmp_path: Path) -> None:
-    out = tmp_path / "report"
-    quick(out, figure="2")
-    (out / NAME / "left-over.svg").write_text("old")
-    quick(out, figure="2")
-    assert not (out / NAME / "left-over.svg").exists()
-    assert len(engine.ran) == 6  # figure 2 and its two speeds, each with TCP and DCTCP
-
-
-def test_a_report_that_cannot_be_finished_leaves_the_old_one(
-    engine: FakeEngine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    out = tmp_path / "report"
-    quick(out, figure="1")
-    page = (out / "index.html").read_bytes()
-
-    def full(*_: Any, **__: Any) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(report, "_pages", full)
-    with pytest.raises(OSError, match="No space"):
-        quick(out, figure="1")
-    assert (out / "index.html").read_bytes() == page
-    assert len(engine.ran) == 2
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["report"]
-
-
-def test_other_peoples_files_are_left_alone(engine: FakeEngine, tmp_path: Path) -> None:
-    (tmp_path / "thesis.tex").write_text("years of work")
-    with pytest.raises(IncastleError, match="is not a report"):
-        quick(tmp_path)
-    with pytest.raises(IncastleError, match="not a folder"):
-        quick(tmp_path / "thesis.tex")
-    assert not engine.ran
 
 
 @pytest.mark.parametrize(

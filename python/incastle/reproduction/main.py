@@ -25,6 +25,7 @@ from incastle.reproduction.deciding import Judging, decide
 from incastle.reproduction.papers import Length, discover
 from incastle.reproduction.run_cache import RunCache
 from incastle.reproduction.running import Machine, Part, run_all
+from incastle.storage import places
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -37,6 +38,8 @@ FOLDERS = {
     Length.FULL: "report-full",
 }
 """Where reports go unless told: a quick look must not replace what took an hour."""
+PART = "-part"
+"""Ends the name of the folder of a part, where its report would replace one that holds more."""
 
 QUICK = (
     "quick: one seed and short runs; verdicts may differ from the default length, which also gives "
@@ -75,7 +78,8 @@ def main(
         names: which papers; all but drafts if empty.
         figure: only this figure of theirs, by its number in the paper or in the original.
         length: "quick", "default" or "full".
-        out: the report's folder, where an earlier report is replaced; `FOLDERS` if None.
+        out: the report's folder, where an earlier report is replaced that holds no more; `FOLDERS`
+            if None, or next to it where that holds more.
         threads: runs at the same time; all cores if None.
         formats: those of figures for other uses than the page: "svg", "png", "pdf".
 
@@ -83,7 +87,8 @@ def main(
         The exit status, 0.
 
     Raises:
-        ReproduceError: no such paper or figure, or `out` is something else than a report.
+        ReproduceError: no such paper or figure, or `out` is something else than a report, or one
+            that holds more.
         Interrupted: Ctrl-C; finished runs are kept, and the same command goes on from there.
         OSError: the report cannot be written.
 
@@ -91,19 +96,41 @@ def main(
     chosen = Length(length)
     folder = Path(FOLDERS[chosen] if out is None else out)
     one = None if figure is None else str(figure)
-    contents = make_report(report.Asked(names, one, chosen, tuple(formats)), folder, threads)
+    asked = report.Asked(names, one, chosen, tuple(formats))
+    parts = choose(discover(), names, one)
+    runs = report.prepare_folder(folder) / report.RUNS
+    if lost := _lost(folder, parts, one):
+        if out is not None:
+            raise ReproduceError(f"{folder} also holds {lost}: choose another --out")
+        folder = folder.with_name(folder.name + PART)
+        terminal.note(f"{FOLDERS[chosen]} also holds {lost}: this report goes to {folder}")
+    contents = make_report(asked, folder, threads, runs)
     _tell([one for content in contents for one in content.judged], folder / "index.html")
     if chosen is Length.QUICK:
         terminal.output().print(QUICK)
     return 0
 
 
-def make_report(asked: report.Asked, place: Path, threads: int | None) -> list[report.PaperReport]:
-    """Reproduce papers and write their report, as `main` does; return its contents."""
+def _lost(folder: Path, parts: Sequence[Part], figure: str | None) -> str:
+    """Name what the report in a folder holds that one of these parts would not."""
+    papers, held = places.held(folder)
+    others = [name for name in papers if name not in {part.paper.name for part in parts}]
+    if others:
+        return ", ".join(others)
+    return "the other figures" if papers and held is None and figure is not None else ""
+
+
+def make_report(
+    asked: report.Asked, place: Path, threads: int | None, runs: Path | None = None
+) -> list[report.PaperReport]:
+    """Reproduce papers and write their report, as `main` does; return its contents.
+
+    Finished runs are in `runs`, or with the report.
+    """
     chosen = asked.length
     parts = choose(discover(), asked.names, asked.figure)
     folder = report.prepare_folder(place)
-    cache = RunCache(folder / report.RUNS)
+    cache = RunCache(runs or folder / report.RUNS)
     machine = Machine(cache, threads)
     observed = run_all(parts, chosen, machine)
     judgings = [Judging(part, observed[part.paper.name]) for part in parts]

@@ -155,7 +155,7 @@ def prepare_folder(folder: Path) -> Path:
     """
     if folder.is_symlink():
         folder = folder.resolve()  # what a link leads to is exchanged, not the link
-    recover(folder)
+    recover(folder, _KEPT)
     if folder.exists() and not folder.is_dir():
         raise ReportError(f"{folder} exists and is not a folder: choose another --out")
     names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
@@ -184,7 +184,7 @@ def write(
         with scratch_folder(folder) as scratch:
             studies = {one.paper.name: kept(folder, one.paper.name) for one in contents}
             _write(scratch, contents, asked, render, studies)
-            _exchange(scratch, folder)
+            put_in_place(scratch, folder, _KEPT)
     except OSError as error:
         # The place that the user knows; a failed write (a full disk) names none by itself.
         error.filename, error.filename2 = str(folder), None
@@ -214,7 +214,7 @@ def _write(
         _write_runs(scratch / content.paper.name / RUN_LIST, content)
     _write_json(scratch / REPORT_HEADER, _header(contents, asked))
     _write_claims(scratch / CLAIMS, (one for part in contents for one in part.judged))
-    for file, page in _pages(contents, asked.length, shown, studies, has_lab=has_lab).items():
+    for file, page in _pages(contents, asked, shown, studies, has_lab=has_lab).items():
         (scratch / file).write_text(_with_plain_quotes(page), encoding="utf-8")
 
 
@@ -254,19 +254,6 @@ def _in_digits(value: Any) -> Any:  # noqa: ANN401  JSON
     return value
 
 
-def _exchange(scratch: Path, folder: Path) -> None:
-    """Put the new report in the old one's place; finished runs and studies move over to it."""
-    moved = [name for name in _KEPT if (folder / name).exists()]
-    for name in moved:
-        (folder / name).rename(scratch / name)
-    try:
-        put_in_place(scratch, folder)
-    except OSError:
-        for name in moved:
-            (scratch / name).rename(folder / name)
-        raise
-
-
 def _write_runs(path: Path, content: PaperReport) -> None:
     file = io.StringIO()
     table = csv.writer(file, lineterminator="\n")
@@ -294,13 +281,14 @@ def _command(paper: Paper, experiment: Experiment, seed: int) -> str:
 
 def _pages(
     contents: Sequence[PaperReport],
-    length: Length,
+    asked: Asked,
     shown: Mapping[tuple[str, str], Shown],
     studies: Mapping[str, Sequence[Kept]],
     *,
     has_lab: bool,
 ) -> dict[str, str]:
     """Give the pages by their names: the first, and one for each paper."""
+    length = asked.length
     environment = templates(Path(__file__).parent)
     environment.filters["number"] = number
     common = {
@@ -319,7 +307,7 @@ def _pages(
         "measured": lambda case: write_ends(case.value, number),
         "note": _note,
         "paper_value": _paper_value,
-        "summary": partial(_summary, length=length),
+        "summary": partial(_summary, asked=asked),
         "unfinished": unfinished_words,
     }
     every = [judged for content in contents for judged in content.judged]
@@ -345,14 +333,15 @@ def _again(name: str, figure: str | None = None, *, length: Length) -> str:
     return f"incastle reproduce {name}{f' --figure {figure}' if figure else ''}{option}"
 
 
-def _summary(contents: Sequence[PaperReport], *, length: Length) -> str:
+def _summary(contents: Sequence[PaperReport], *, asked: Asked) -> str:
     """Give the verdicts of all papers in a paragraph, with the version and length they are of."""
+    part = "" if asked.figure is None else f", figure {asked.figure} alone"
     by_paper = {content.paper.name: content.judged for content in contents if content.judged}
     every = [judged for of_paper in by_paper.values() for judged in of_paper]
     sentences = [f"{name}: {_verdicts(judged)[0]}" for name, judged in by_paper.items()]
     if len(by_paper) > 1:
         sentences.insert(0, f"{len(by_paper)} papers, {_verdicts(every)[0]}")
-    return " ".join([f"Incastle {_engine.__version__}, {length} length.", *sentences])
+    return " ".join([f"Incastle {_engine.__version__}, {asked.length} length{part}.", *sentences])
 
 
 def decided_by(judged: Judged) -> str:

@@ -19,8 +19,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from incastle import interrupts
+
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 UNFINISHED, ASIDE = ".part", ".old"
 """How the names of folders end that are being filled, and that are being replaced."""
@@ -95,19 +97,34 @@ def scratch_folder(place: Path) -> Iterator[Path]:
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def put_in_place(scratch: Path, place: Path) -> None:
+def put_in_place(scratch: Path, place: Path, keep: Sequence[str] = ()) -> None:
     """Rename a scratch folder to `place`; a folder of that name takes its place, or goes.
+
+    What that folder has under the names `keep` moves over to the new one. A process that is killed
+    meanwhile leaves it where `recover`, with the same names, finds it.
 
     Raises:
         OSError: it cannot be renamed; then `place` is what it was.
 
     """
     sync_all(scratch)
-    if not place.exists():
-        scratch.rename(place)
-    elif not exchange(scratch, place):
-        _replace_in_steps(scratch, place)
+    # Between the exchange and the moves the new folder lacks what is to be kept.
+    with interrupts.put_off():
+        if not place.exists():
+            scratch.rename(place)
+        elif exchange(scratch, place):
+            _move(keep, scratch, place)
+        else:
+            _replace_in_steps(scratch, place, keep)
+    sync(place)
     sync(place.absolute().parent)
+
+
+def _move(names: Sequence[str], source: Path, place: Path) -> None:
+    """Move what a folder has under these names to another that does not have it."""
+    for name in names:
+        if (source / name).exists() and not (place / name).exists():
+            (source / name).rename(place / name)
 
 
 def exchange(first: Path, second: Path) -> bool:
@@ -132,7 +149,7 @@ def exchange(first: Path, second: Path) -> bool:
     raise OSError(number, os.strerror(number), str(second))
 
 
-def _replace_in_steps(scratch: Path, place: Path) -> None:
+def _replace_in_steps(scratch: Path, place: Path, keep: Sequence[str]) -> None:
     parent = place.absolute().parent
     old = Path(tempfile.mkdtemp(prefix=f".{place.name}-", suffix=ASIDE, dir=parent))
     place.rename(old)
@@ -141,6 +158,7 @@ def _replace_in_steps(scratch: Path, place: Path) -> None:
     except OSError:
         old.rename(place)
         raise
+    _move(keep, old, place)
     shutil.rmtree(old, ignore_errors=True)
 
 
@@ -149,11 +167,12 @@ def set_aside(place: Path) -> Path | None:
     return None if place.exists() else next(iter(_left(place, ASIDE)), None)
 
 
-def recover(place: Path) -> None:
+def recover(place: Path, keep: Sequence[str] = ()) -> None:
     """Put in order what killed processes have left of their work on `place`.
 
     A folder that was set aside gets its name back, unless another one bears it; what was not filled
-    to its end is removed, unless somebody is at work on it.
+    to its end is removed, unless somebody is at work on it. What either has under the names `keep`,
+    and `place` has not, moves there before.
 
     Raises:
         OSError: it cannot be renamed.
@@ -162,11 +181,11 @@ def recover(place: Path) -> None:
     old = set_aside(place)
     if old is not None:
         old.rename(place)
-    for folder in _left(place, ASIDE):
+    unfinished = [folder for folder in _left(place, UNFINISHED) if _is_left(folder)]
+    for folder in (*_left(place, ASIDE), *unfinished):
+        if place.is_dir():
+            _move(keep, folder, place)
         shutil.rmtree(folder, ignore_errors=True)
-    for folder in _left(place, UNFINISHED):
-        if _is_left(folder):
-            shutil.rmtree(folder, ignore_errors=True)
 
 
 def _left(place: Path, ending: str) -> list[Path]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -34,3 +35,12 @@ def described(path: Path) -> str | None:
     more = ", ..." if len(inside) > MAX_NAMED else ""
     shown = ", ".join(str(one) for one in inside[:MAX_NAMED]) + more
     return f"it holds {len(inside)} results: name one of them, as {shown}"
+
+
+def held(folder: Path) -> tuple[list[str], str | None]:
+    """Give the papers of the report in a folder, none without one, and its figure if it has one."""
+    try:
+        header = json.loads((folder / REPORT_HEADER).read_text(encoding="utf-8"))
+        return [str(name) for name in header["papers"]], header["figure"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return [], None
