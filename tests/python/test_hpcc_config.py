@@ -166,8 +166,11 @@ def test_each_mistake_has_its_place(good: str, bad: str, message: str) -> None:
     [
         ([("FIXED_WIN 14800\n", "")], "config.txt: HPCC needs a window: HAS_WIN 1 and FIXED_WIN"),
         ([("VAR_WIN 1", "HAS_WIN 0")], "config.txt:29: HPCC needs a window"),
-        ([("BASE_RTT 4736\n", "")], "config.txt: BASE_RTT 0: 1 to"),
-        ([("INT_MULTI 4", "INT_MULTI 0")], "config.txt:22: INT_MULTI 0: 1 to"),
+        (
+            [("BASE_RTT 4736\n", "")],
+            "config.txt: BASE_RTT 0, the default of a missing key: at least 1 is",
+        ),
+        ([("INT_MULTI 4", "INT_MULTI 0")], "config.txt:22: INT_MULTI 0: at least 1 is"),
         ([("U_TARGET 0.9", "U_TARGET 0")], "config.txt:20: U_TARGET 0: above 0"),
     ],
 )

@@ -285,6 +285,13 @@ def test_leaf_spine_by_its_numbers(cli: Cli, folder: Path) -> None:
     assert run().transfers["completed_s"].null_count() == 0
 
 
+def test_controls_of_queue_pairs_have_their_transport(cli: Cli, folder: Path) -> None:
+    files = (str(EXAMPLES / name) for name in ("hpcc-topology.txt", "hpcc-flows.txt"))
+    scenario, _ = made(folder, cli, *files, "--congestion", "hpcc")
+    assert scenario["transport"] == {"kind": "rdma", "congestion": "hpcc", "mtu": "4 KiB"}
+    assert run().transfers["completed_s"].null_count() == 0
+
+
 def test_latency_of_switches_is_in_every_path_between_hosts(cli: Cli, folder: Path) -> None:
     one = "Nodes 32\nConnections 1\n31->0 start 0 size 1\n"
     put(folder, m_cm=one)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 EXAMPLES = (
     "incastle import topology.txt flow.txt --out hpcc",
     "incastle import leaf-spine.topo incast.cm --out incast --congestion dctcp",
+    "incastle import topology.txt flow.txt --out hpcc --congestion hpcc",
     "incastle import --topology topology.txt --flows flow.txt --format hpcc --out hpcc",
     "incastle import simulation/config.txt --out hpcc",
 )
@@ -44,7 +45,10 @@ Format = Annotated[
 Congestion = Annotated[
     str | None,
     option(
-        "Congestion control; see `incastle list algorithms`.", metavar="NAME", default="new-reno"
+        "Congestion control; with dcqcn, timely, hpcc or rate-dctcp the transport is RDMA. See "
+        "`incastle list algorithms`.",
+        metavar="NAME",
+        default="new-reno",
     ),
 ]
 MarkingThreshold = Annotated[

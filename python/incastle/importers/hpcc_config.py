@@ -225,6 +225,10 @@ def read(lines: Lines) -> HpccConfig:
     )
 
 
+MOST = 2**63 - 1
+"""The greatest whole number of a scenario."""
+
+
 class _Values:
     """Values by key, with third.cc's default where the file has none."""
 
@@ -252,11 +256,13 @@ class _Values:
     def word(self, name: str) -> str:
         return str(self._value(name))
 
-    def count(self, name: str, minimum: int = 0, maximum: int = 2**63 - 1) -> int:
+    def count(self, name: str, minimum: int = 0, maximum: int = MOST) -> int:
         """Return a whole number within bounds."""
         value = cast("int", self._value(name))
         if not minimum <= value <= maximum:
-            self.fail_for(name, f"{name} {value}: {minimum} to {maximum} is allowed")
+            allowed = f"at least {minimum}" if maximum == MOST else f"{minimum} to {maximum}"
+            missing = "" if name in self.found else ", the default of a missing key"
+            self.fail_for(name, f"{name} {value}{missing}: {allowed} is allowed")
         return value
 
     def number(self, name: str) -> float:

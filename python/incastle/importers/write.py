@@ -46,6 +46,8 @@ to = "receiver"
 
 CUSTOM = "custom"
 """The `congestion` of a user's controllers."""
+RDMA = frozenset({"dcqcn", "timely", "hpcc", "rate-dctcp"})
+"""Controls of queue pairs: the transport is RDMA."""
 
 MS = 10**9
 SPARE = 1000 * MS
@@ -109,6 +111,8 @@ class Choices:
                 continue
             if option == "--marking-threshold":
                 settings.append(("switch.queue.kind", "threshold"))
+            if key == "transport.congestion" and value in RDMA:
+                settings.append(("transport.kind", "rdma"))
             settings.append((key, value))
             try:
                 scenario = Scenario(SMALLEST, overrides=tuple(settings))
@@ -231,7 +235,8 @@ def _from_defaults(network: Network, choices: Choices, defaults: Scenario) -> It
             yield from _pair("of", switches)
             yield from _pair("buffer", quantities.size(count))
     yield from ("", "[transport]")
-    for key in ("preset", "congestion", "mss", "min_rto"):
+    of_rdma, of_tcp = ("kind", "congestion", "mtu"), ("preset", "congestion", "mss", "min_rto")
+    for key in of_rdma if choices.congestion in RDMA else of_tcp:
         yield from _pair(key, defaults[f"transport.{key}"])
 
 
