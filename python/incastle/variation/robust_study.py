@@ -125,7 +125,8 @@ def _whole(found: Robustness) -> str:
     turning = sorted(set(claims) - set(steady), key=lambda one: (found.same(one), one))[:_NAMED]
     words = f"{len(steady)} of {len(claims)} claims have one verdict under all of them."
     if turning:
-        named = (f"{name} ({found.same(name)} of {len(found.tried)})" for name in turning)
+        count = len(found.tried)
+        named = (f"{name} ({count - found.same(name)} of {count})" for name in turning)
         words += f" Turning most: {', '.join(named)}."
     return words
 

@@ -47,6 +47,7 @@ def _lockouts(declared: Declarations, runs: Observations, speed: str) -> dict[st
     drops = [float(run["flows"]["drops"].sum()) for run in found]
     return {
         "locked": str(len(found) - len(shared)),
+        "shared": str(len(shared)),
         "seeds": str(len(found)),
         "shared_mean": mean_of_finite(shared, ".0f"),
         "drops": mean_of_finite(drops, ".0f"),
@@ -59,10 +60,19 @@ def steady_facts(declared: Declarations, runs: Observations) -> dict[str, str]:
     The model's knee is where K + N = A (theory.knee); with the measured A it is near A - N.
     """
     scope = declared.scope(runs)
-    path = "throughput('steady/dctcp/n=48/growing/k={k}')"
-    mean = {k: fmean(scope.having(k=k).seeds(path)) for k in scope.names["ks_48"]}
-    smallest = min(value for k, value in mean.items() if k >= _FULL_ABOVE)
-    found = {"knee": f"{knee(mean.items()):.0f}", "min": f"{smallest:.2f}"}
+    plain, growing = (
+        {
+            k: fmean(scope.having(k=k).seeds(f"throughput('steady/dctcp/n=48/{kind}k={{k}}')"))
+            for k in scope.names["ks_48"]
+        }
+        for kind in ("", "growing/")
+    )
+    smallest = min(value for k, value in growing.items() if k >= _FULL_ABOVE)
+    found = {
+        "knee": f"{knee(growing.items()):.0f}",
+        "knee_plain": f"{knee(plain.items()):.0f}",
+        "min": f"{smallest:.2f}",
+    }
     for n in SWINGS:
         found[f"fluid_{n}"] = f"{knee((k, fluid(n, k)) for k in range(1, 101)):.1f}"
         found |= _swings(runs, n, scope.evaluate("windows['steady']"))
