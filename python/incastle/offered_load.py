@@ -63,10 +63,10 @@ def _is_apart(share: float | None) -> bool:
 
 
 def _drawn(outcome: Result, load: dict[str, Any]) -> float | None:
-    """Return the share of the expected bytes that a group's flows have; None if it has none."""
+    """Return the share of the expected bytes that a group drew; None where nothing is drawn."""
     import polars as pl  # noqa: PLC0415  slow to import: only where frames are read
 
-    if "transfers" not in outcome.tables or "application_bytes_s" not in load:
+    if "transfers" not in outcome.tables or not load.get("drawn"):
         return None
     end = min(load["until_s"], outcome.totals["simulated_s"])
     expected = load["application_bytes_s"] * (end - load["from_s"])

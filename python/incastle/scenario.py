@@ -371,6 +371,8 @@ def _file_name(given: object) -> str:
 
 def _meant(path: Path) -> str:
     """Name the scenario that this path was probably meant to be."""
+    if path.is_symlink() and not path.exists():
+        return f": it is a link to {path.readlink()}, which is not there"
     inside, sibling = path / "scenario.toml", Path(f"{path}.toml")
     if inside.is_file():
         return f": the scenario in it is {inside}"

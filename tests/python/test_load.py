@@ -112,6 +112,18 @@ def test_run_shows_and_keeps_it(cli: Cli, three_to_one: str, folder: Path) -> No
     assert "Offered load" in cli("run", three_to_one, "--seeds", "2", "--out", "seeds").out
 
 
+def test_a_list_of_flows_draws_nothing(cli: Cli, folder: Path) -> None:
+    rows = ["start_s,source,destination,bytes"]
+    rows += [f"{at},sender:0,receiver,1000000" for at in (0.5, 0.6)]
+    (folder / "flows.csv").write_text("\n".join(rows), encoding="utf-8")
+    text = (folder / "small.toml").read_text(encoding="utf-8").partition("[flows.")[0]
+    listed = 'workload = "flow-list"\nfrom = "senders"\nto = "receiver"\ntransfers = "flows.csv"\n'
+    (folder / "list.toml").write_text(f"{text}[flows.list]\n{listed}", encoding="utf-8")
+    output = cli("run", "list.toml", "--set", "run.duration=2 s", "--out", "list")
+    assert output.status == 0, output.err
+    assert "at random" not in output.out
+
+
 def test_run_says_what_it_drew(cli: Cli, three_to_one: str, folder: Path) -> None:
     drawn = {}
     for sizes in ("16 KB", "websearch"):

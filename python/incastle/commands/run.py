@@ -314,7 +314,9 @@ def _headline(outcome: Result) -> str:
     }
     counts = {words: int(outcome.totals.get(name, 0)) for name, words in losses.items()}
     failed = "".join(
-        f"\n[yellow]{count:,} packets {words}[/]" for words, count in counts.items() if count
+        f"\n[yellow]{count:,} {'packet' if count == 1 else 'packets'} {words}[/]"
+        for words, count in counts.items()
+        if count
     )
     took = (
         f"{si(simulated, 's')} simulated in {si(wall, 's')}, {hops / 1e6:.3g} million packet-hops/s"

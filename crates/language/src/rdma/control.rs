@@ -340,6 +340,11 @@ impl Control {
         matches!(self, Self::Dcqcn(_) | Self::RateDctcp(_))
     }
 
+    /// Whether it learns of queues by ACKs alone: their round-trip times, or their telemetry.
+    pub fn needs_acks(&self) -> bool {
+        matches!(self, Self::Timely(_) | Self::Hpcc(_))
+    }
+
     /// A controller at the beginning of a connection.
     pub(super) fn controller(&self, limits: RateLimits, base_rtt: Span, mtu: Bytes) -> Algorithm {
         match self {

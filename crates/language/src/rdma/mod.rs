@@ -247,6 +247,14 @@ pub struct RdmaPath {
     pub idle_rtt: Span,
 }
 
+/// The protocol's own parameters, or those of a simulator that is followed.
+fn base(compat: Option<Compat>) -> Config {
+    match compat {
+        None => Config::default(),
+        Some(Compat::HpccNs3) => Config::hpcc_ns3(),
+    }
+}
+
 /// A number that its range bounds.
 fn small<T: TryFrom<u64>>(number: u64) -> T {
     let narrow = T::try_from(number).ok();
@@ -257,6 +265,22 @@ impl Rdma {
     /// Bytes of a data packet besides payload and framing.
     pub fn headers(&self) -> u64 {
         self.header_size.count() + self.int()
+    }
+
+    /// Whether its messages are READs.
+    pub fn is_read(&self) -> bool {
+        self.verb == Verb::Read
+    }
+
+    /// Bytes of the largest extended header that a full packet has in addition: the RETH of a WRITE's first packet, the
+    /// AETH of a READ's first and last.
+    pub fn extended_header(&self, compat: Option<Compat>) -> u64 {
+        let headers = base(compat).headers;
+        match self.verb {
+            Verb::Write => headers.reth.into(),
+            Verb::Read => headers.aeth.into(),
+            Verb::Send => 0,
+        }
     }
 
     /// Bytes of an ACK.
@@ -282,10 +306,7 @@ impl Rdma {
 
     /// As the protocol has it, with these bytes of framing for each packet.
     pub fn to_config(&self, framing: u16, compat: Option<Compat>) -> Config {
-        let base = match compat {
-            None => Config::default(),
-            Some(Compat::HpccNs3) => Config::hpcc_ns3(),
-        };
+        let base = base(compat);
         Config {
             mtu: small(self.mtu.count()),
             headers: Headers {

@@ -9,6 +9,7 @@ use crate::check::rdma::MTUS;
 use crate::language::root::Root;
 use crate::language::transport::Kind;
 use crate::language::wire::WireFormat;
+use crate::packet_sizes::extended_header;
 use crate::text::context::Context;
 use crate::text::node::{Place, quoted};
 use crate::topology::layout::{Layout, Link};
@@ -37,10 +38,11 @@ impl Oversized {
             passed,
         } = transport;
         let format = WireFormat::of(&group.transport);
-        let size = Bytes::new(format.ip_size(format.payload));
+        let extension = extended_header(&group.transport, root);
+        let size = Bytes::new(format.ip_size(format.payload) + extension);
         let narrow = passed.links(layout).filter(|link| link.mtu < size);
         let link = narrow.min_by_key(|link| link.mtu)?;
-        let payload = link.mtu.count().saturating_sub(format.headers);
+        let payload = link.mtu.count().saturating_sub(format.headers + extension);
         let (name, most) = match group.transport.kind {
             Kind::Tcp(_) => ("mss", payload),
             Kind::Rdma(_) => ("mtu", path_mtu(payload)),

@@ -9,17 +9,18 @@ use incastle_units::{Bytes, Rate, Span};
 
 use crate::check::group_transport::written;
 use crate::language::flows::{Bulk, Group, Permutation, Poisson, Query, Size, Workload};
-use crate::language::rdma::{AckTimeout, Rdma, RetryLimit};
+use crate::language::rdma::{AckTimeout, BaseRtt, Control, MaxRate, Rdma, RetryLimit};
 use crate::language::root::Root;
 use crate::language::sizes::Sizes;
 use crate::language::switch::{Buffer, Drr, Queue, Shared, Switch};
 use crate::language::tcp::{Congestion, Prague, Swift, Tcp, WindowLimit};
 use crate::language::wire::WireFormat;
+use crate::packet_sizes::extended_header;
 use crate::text::context::Context;
 use crate::text::node::Place;
 use crate::topology::layout::Layout;
 use crate::topology::pairs::{GroupHosts, Pair};
-use crate::topology::routes::{Routes, Shortest};
+use crate::topology::routes::Routes;
 
 /// The least segments of Linux (`TCP_MIN_MSS` in `include/net/tcp.h`).
 const LEAST_MSS: Bytes = Bytes::new(88);
@@ -40,8 +41,10 @@ const MANY: u64 = 10;
 struct Idle {
     /// The delays of the links, there and back.
     delays: Span,
-    /// A round trip of a full packet, without waiting.
+    /// The round trip of a full packet and its ACK, without waiting.
     rtt: Span,
+    /// The rate of the sender's link.
+    line: Rate,
     /// The rate of the slower of both hosts' links.
     rate: Rate,
     /// Its switches.
@@ -58,7 +61,7 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
             continue;
         };
         check_deadline(&format!("flows.{name}"), group, &hosts, layout, cx);
-        let Some(idle) = idle(group, &hosts, layout, &routes) else {
+        let Some(idle) = idle(group, &hosts, root, layout, &routes) else {
             continue;
         };
         longest = longest.max(Some(idle.rtt));
@@ -74,6 +77,8 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         }
         if let Some(rdma) = group.transport.rdma() {
             check_ack_timeout(&path, rdma, &idle, &mut seen, cx);
+            check_rates(&path, rdma, &idle, &mut seen, cx);
+            check_base_rtt(&path, rdma, &idle, &mut seen, cx);
         }
     }
     if let Some(rtt) = longest {
@@ -163,6 +168,55 @@ fn check_ack_timeout(
     cx.warn_at(&key, message + &failure).help(
         "raise ack_timeout above the longest round trip, with queues and pauses; or leave it out",
     );
+}
+
+/// A least rate that a control of queue pairs cannot go below.
+fn check_rates(
+    path: &str,
+    rdma: &Rdma,
+    idle: &Idle,
+    seen: &mut BTreeSet<(&str, Place)>,
+    cx: &mut Context<'_>,
+) {
+    let key = format!("{path}.min_rate");
+    let most = match rdma.max_rate {
+        MaxRate::Line => idle.line,
+        MaxRate::Rate(most) => most.min(idle.line),
+    };
+    if rdma.min_rate < most || !seen.insert(("min_rate", cx.place_of(&key))) {
+        return;
+    }
+    cx.warn_at(
+        &key,
+        format!(
+            "min_rate of {} is not below the greatest rate of {most}: the control has no effect",
+            rdma.min_rate
+        ),
+    )
+    .help("a small part of the rate of the link: HPCC's simulator has 100 Mbit/s for 25 Gbit/s");
+}
+
+/// A base RTT of HPCC in which the path holds a small part of its window.
+fn check_base_rtt(
+    path: &str,
+    rdma: &Rdma,
+    idle: &Idle,
+    seen: &mut BTreeSet<(&str, Place)>,
+    cx: &mut Context<'_>,
+) {
+    let key = format!("{path}.base_rtt");
+    let (Control::Hpcc(_), BaseRtt::Span(base)) = (&rdma.congestion, rdma.base_rtt) else {
+        return;
+    };
+    if base.saturating_mul(2) >= idle.rtt || !seen.insert(("base_rtt", cx.place_of(&key))) {
+        return;
+    }
+    let share = 100.0 * base.as_secs_lossy() / idle.rtt.as_secs_lossy();
+    cx.warn_at(&key, format!(
+            "base_rtt of {base} is {share:.0} % of the round trip of {} without waiting: hpcc takes what is on its way for a queue, and leaves links idle",
+            idle.rtt.rounded()
+        ))
+        .help("base_rtt = \"path\", or the longest round trip without waiting");
 }
 
 /// Links that deliver nothing before the end of the run.
@@ -333,22 +387,27 @@ fn least_bytes(workload: &Workload) -> Bytes {
 }
 
 /// The path of a group's first flow; none where it has no flow or no path, which is reported elsewhere.
-fn idle(group: &Group, hosts: &GroupHosts, layout: &Layout, routes: &Routes<'_>) -> Option<Idle> {
+fn idle(
+    group: &Group,
+    hosts: &GroupHosts,
+    root: &Root,
+    layout: &Layout,
+    routes: &Routes<'_>,
+) -> Option<Idle> {
     let from = hosts.from[0];
     let to = *hosts.to.iter().find(|to| **to != from)?;
-    let Shortest { delay, hops } = routes.shortest(Pair { from, to })?;
+    let path = routes.shortest(Pair { from, to })?;
     let format = WireFormat::of(&group.transport);
-    let full = format.wire_size(format.payload) as f64;
+    let ack = (group.transport.rdma()).map_or(format.headers, Rdma::ack);
+    let full = format.wire_size(format.payload + extended_header(&group.transport, root));
+    let sending = (full + format.framed(ack)) as f64 * path.seconds_per_byte;
     let (up, down) = (layout.access(from)?.rate, layout.access(to)?.rate);
-    let sending: f64 = [up, down]
-        .iter()
-        .map(|rate| full / rate.bytes_per_second_lossy())
-        .sum();
     Some(Idle {
-        delays: delay.saturating_mul(2),
-        rtt: Span::from_secs_lossy(2.0 * delay.as_secs_lossy() + sending),
+        delays: path.delay.saturating_mul(2),
+        rtt: Span::from_secs_lossy(2.0 * path.delay.as_secs_lossy() + sending),
+        line: up,
         rate: up.min(down),
-        hops,
+        hops: path.hops,
     })
 }
 

@@ -8,7 +8,7 @@ use crate::check::lockstep::switch_at;
 use crate::language::flows::Workload;
 use crate::language::limits::Capacity;
 use crate::language::pfc::priority_set;
-use crate::language::rdma::{AckTimeout, Control, Rdma};
+use crate::language::rdma::{AckTimeout, Control, Rdma, Window};
 use crate::language::root::{Compat, Root};
 use crate::language::switch::{Buffer, Queue};
 use crate::text::context::Context;
@@ -27,6 +27,7 @@ pub(super) fn check(transport: GroupTransport<'_>, silent: &SilentPorts, cx: &mu
     check_telemetry(transport, rdma, cx);
     check_thresholds(transport.path, rdma, cx);
     warn_of_no_marks(transport.path, rdma, silent, cx);
+    warn_of_reads(transport.path, rdma, cx);
     warn_of_lossy_class(transport, rdma, cx);
 }
 
@@ -120,6 +121,29 @@ fn warn_of_no_marks(path: &str, rdma: &Rdma, silent: &SilentPorts, cx: &mut Cont
         format!("{}: each queue pair stays at its greatest rate", unmarked(word)),
     )
     .help("let the switch mark: [switch.queue.marks.NAME] with kind = \"priorities\", or kind = \"linear\"");
+}
+
+/// READs under what needs the ACKs of data: their responses have none.
+fn warn_of_reads(path: &str, rdma: &Rdma, cx: &mut Context<'_>) {
+    if !rdma.is_read() {
+        return;
+    }
+    let (what, key) = if rdma.congestion.needs_acks() {
+        let word = rdma.congestion.word();
+        (
+            format!("{word} sees no queue, and all are sent at the greatest rate"),
+            "congestion",
+        )
+    } else if matches!(rdma.window, Window::Limited(_)) {
+        ("the window does not limit them".to_owned(), "window")
+    } else {
+        return;
+    };
+    cx.warn_at(
+        &written(path, &[key, "verb", "kind"], cx),
+        format!("the responses of READs have no ACKs: {what}"),
+    )
+    .help("congestion = \"dcqcn\" and window = \"unlimited\": CNPs reach it; or verb = \"write\"");
 }
 
 /// Queue pairs whose data a switch may drop, and the consequence.

@@ -27,6 +27,8 @@ pub struct GroupLoad {
     pub group: String,
     /// Application bytes per second, on average.
     pub application: f64,
+    /// Whether its instants and sizes are drawn at random: a run then has another load.
+    pub drawn: bool,
     /// The start and the end of its load, in seconds.
     pub period: (f64, f64),
     /// The tiers that its data cross.
@@ -257,6 +259,7 @@ impl<'a> Offered<'a> {
             GroupLoad {
                 group: one.name.to_owned(),
                 application: one.application.min(MOST),
+                drawn: one.group.workload.is_drawn(),
                 period: (start.as_secs_lossy(), stop.as_secs_lossy()),
                 tiers: self.table(&rows.iter().collect::<Vec<&Row>>()),
             }
@@ -324,7 +327,7 @@ impl OfferedLoad {
             "together": tiers(&self.together),
             "groups": groups
                 .map(|one| json!({
-                    "group": one.group, "application_bytes_s": one.application,
+                    "group": one.group, "application_bytes_s": one.application, "drawn": one.drawn,
                     "from_s": one.period.0, "until_s": one.period.1, "tiers": tiers(&one.tiers),
                 }))
                 .collect::<Value>(),

@@ -27,10 +27,12 @@ struct PortAt {
 }
 
 /// A path with the fewest links.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Shortest {
     /// The delays of its links, one way.
     pub(crate) delay: Span,
+    /// The seconds that its links take for a byte, one way, all of them together.
+    pub(crate) seconds_per_byte: f64,
     /// Its switches.
     pub(crate) hops: u32,
 }
@@ -77,29 +79,39 @@ impl<'a> Routes<'a> {
     /// The path from one host to another with the fewest links; of several the one of the least delay.
     pub(crate) fn shortest(&self, pair: Pair) -> Option<Shortest> {
         let ((up, first), (down, last)) = (self.hosts[pair.from]?, self.hosts[pair.to]?);
-        let of = |port: PortAt| self.layout.links[port.link].delay;
+        let of = |port: PortAt| {
+            let link = &self.layout.links[port.link];
+            (link.delay, 1.0 / link.rate.bytes_per_second_lossy())
+        };
+        let sum = |one: (Span, f64), other: (Span, f64)| {
+            let delay = one.0.as_ps().saturating_add(other.0.as_ps());
+            (Span::from_ps(delay), one.1 + other.1)
+        };
+        let found = |(delay, seconds_per_byte), hops| Shortest {
+            delay,
+            seconds_per_byte,
+            hops,
+        };
         let (End::Switch(first), End::Switch(last)) = (first, last) else {
-            return Some(Shortest {
-                delay: of(up),
-                hops: 0,
-            });
+            return Some(found(of(up), 0));
         };
         let mut seen = vec![false; self.switches.len()];
-        let mut shell = BTreeMap::from([(first, of(up) + of(down))]);
+        let mut shell = BTreeMap::from([(first, sum(of(up), of(down)))]);
         let mut hops = 0;
         while !shell.is_empty() {
             hops += 1;
-            if let Some(&delay) = shell.get(&last) {
-                return Some(Shortest { delay, hops });
+            if let Some(&path) = shell.get(&last) {
+                return Some(found(path, hops));
             }
             let mut farther = BTreeMap::new();
-            for (&switch, &delay) in &shell {
+            for (&switch, &path) in &shell {
                 seen[switch] = true;
                 for &(port, next) in &self.switches[switch] {
-                    let delay = delay.as_ps().saturating_add(of(port).as_ps());
-                    let delay = Span::from_ps(delay);
-                    let least = farther.entry(next).or_insert(delay);
-                    *least = delay.min(*least);
+                    let path = sum(path, of(port));
+                    let least = farther.entry(next).or_insert(path);
+                    if path.0 < least.0 {
+                        *least = path;
+                    }
                 }
             }
             farther.retain(|next, _| !seen[*next]);
@@ -366,12 +378,12 @@ mod tests {
         let layout = Layout::of(names("host", 3), names("switch", 6), links);
         let routes = Routes::new(&layout, Span::ZERO);
         let shortest = |from, to| routes.shortest(Pair { from, to });
-        let path = Shortest {
-            delay: Span::from_us(43),
-            hops: 3,
-        };
-        assert_eq!(shortest(0, 1), Some(path));
-        assert_eq!(shortest(1, 0), Some(path));
+        for path in [shortest(0, 1), shortest(1, 0)] {
+            let path = path.expect("there is a path");
+            assert_eq!((path.delay, path.hops), (Span::from_us(43), 3));
+            // Four links of 1 Gbit/s.
+            assert!((path.seconds_per_byte - 32e-9).abs() < 1e-15);
+        }
         assert_eq!(shortest(0, 2), None);
     }
 
