@@ -31,8 +31,8 @@ const SHOWN: readonly (readonly [shown: string | RegExp, answered: string])[][] 
     ["201,034 packet-hops, 0 drops", "drops nothing"],
   ],
   [
-    [/victim: .*half within 15\.8 us, 99 % within 612 us/, "612 us"],
-    [/victim: .*half within 10\.2 us, 99 % within 49 us/, "49 us"],
+    [/victim: .*half within 15\.8 us, 99 % within 613 us/, "613 us"],
+    [/victim: .*half within 10\.2 us, 99 % within 52\.7 us/, "52.7 us"],
   ],
   [
     [/leaf:0->spine:1: 7\.3\d? Gbit\/s on average/, "7.3 Gbit/s"],
