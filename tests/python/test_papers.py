@@ -505,8 +505,11 @@ def test_the_facts_of_lockouts() -> None:
     pairs = {"queue/100M/tcp/n=2": [run(95, 5), run(60, 40)]}
     facts = PAPER.facts["2"](Observations(Length.DEFAULT, pairs))
     assert facts == {
-        **{"locked": "1", "shared": "1", "seeds": "2"},
-        **{"shared_mean": "7", "drops": "5"},
+        "locked": "1",
+        "shared": "1",
+        "seeds": "2",
+        "shared_mean": "7",
+        "drops": "5",
     }
     many = {
         "queue/100M/tcp/n=20": [run(30, 30, 40)],
