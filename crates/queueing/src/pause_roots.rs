@@ -173,9 +173,12 @@ impl<Q: Copy + Ord> Chains<'_, Q> {
     /// The root that a congested queue has from its last pause between the beginning of a pause and an instant, and the
     /// number of pauses from there.
     fn known_before(&self, pause: usize, congested: Q, at: Time) -> Option<(Q, u32)> {
-        let begin = self.records[pause].begin;
-        let last = self.pauses_of(congested, begin, at).last();
-        last.and_then(|(place, ..)| self.first[place])
+        let all = self.of.get(&congested)?;
+        let begun = all.partition_point(|&place| self.records[place].begin < at);
+        let last = *all[..begun].last()?;
+        let since = self.records[pause].begin;
+        let lasted = self.records[last].end.is_none_or(|end| end > since);
+        lasted.then(|| self.first[last]).flatten()
     }
 
     /// Finds the root of each pause when it began.
