@@ -151,13 +151,6 @@ impl IntWords {
     }
 }
 
-/// The memory of one hop; rate, utilisation and stage only with `multi_rate`.
-#[derive(Debug, Clone)]
-struct Hop {
-    last: HopTelemetry,
-    reference: Reference,
-}
-
 /// A reference rate, its smoothed utilisation, and the additive increases since the last multiplicative change.
 #[derive(Debug, Clone, Copy)]
 struct Reference {
@@ -179,7 +172,10 @@ pub struct Hpcc {
     config: HpccConfig,
     rate: Rate,
     reference: Reference,
-    hops: Vec<Hop>,
+    /// By hop: its last reading.
+    last: Vec<HopTelemetry>,
+    /// By hop, with `multi_rate`.
+    references: Vec<Reference>,
     /// SND.NXT at the last full update; 0 before the first acknowledgement.
     last_update: u64,
 }
@@ -231,7 +227,8 @@ impl Hpcc {
             rate: config.limits.max_rate,
             reference: Reference::new(&config),
             config,
-            hops: Vec::new(),
+            last: Vec::new(),
+            references: Vec::new(),
             last_update: 0,
         }
     }
@@ -249,40 +246,43 @@ impl Hpcc {
             }
         };
         let words = self.config.int_words;
-        let keep = |hop: &HopTelemetry| Hop {
-            last: words.read(hop),
-            reference,
-        };
-        self.hops = hops.iter().map(keep).collect();
+        self.last.clear();
+        self.last.extend(hops.iter().map(|hop| words.read(hop)));
+        self.references.clear();
+        self.add_references(reference);
+    }
+
+    /// A reference for each hop that has none.
+    fn add_references(&mut self, reference: Reference) {
+        if self.config.multi_rate {
+            self.references.resize(self.last.len(), reference);
+        }
     }
 
     /// Zeros for hops of a longer path than before: HPCC-ns3 has an array of all hops from the start.
     fn extend(&mut self, hops: &[HopTelemetry]) {
-        let reference = Reference::new(&self.config);
-        let zero = |hop: &HopTelemetry| Hop {
-            last: HopTelemetry {
-                at: Time::ZERO,
-                sent: Bytes::ZERO,
-                queue: Bytes::ZERO,
-                ..*hop
-            },
-            reference,
+        let zero = |hop: &HopTelemetry| HopTelemetry {
+            at: Time::ZERO,
+            sent: Bytes::ZERO,
+            queue: Bytes::ZERO,
+            ..*hop
         };
-        self.hops
-            .extend(hops.iter().skip(self.hops.len()).map(zero));
+        self.last
+            .extend(hops.iter().skip(self.last.len()).map(zero));
+        self.add_references(Reference::new(&self.config));
     }
 
     /// Whether the acknowledged packet took the path of the one before.
     fn is_same_path(&self, hops: &[HopTelemetry]) -> bool {
-        let mut pairs = self.hops.iter().zip(hops);
-        self.hops.len() == hops.len() && pairs.all(|(known, hop)| known.last.rate == hop.rate)
+        let mut pairs = self.last.iter().zip(hops);
+        self.last.len() == hops.len() && pairs.all(|(known, hop)| known.rate == hop.rate)
     }
 
     /// The time in nanoseconds and the utilisation of a hop since its last reading, which this one replaces.
     /// Nothing where no time has passed, or where the hop is not read.
     fn measure(&mut self, index: usize, hop: &HopTelemetry, update: Update) -> Option<(f64, f64)> {
         let config = &self.config;
-        let known = &mut self.hops[index].last;
+        let known = &mut self.last[index];
         let newer = config.int_words.read(hop);
         if config.sample_feedback && update == Update::FastReact && newer.queue == Bytes::ZERO {
             return None;
@@ -341,11 +341,11 @@ impl Hpcc {
         let mut any = false;
         for (index, hop) in hops.iter().enumerate() {
             let Some((tau, u)) = self.measure(index, hop, update) else {
-                least = least.min(self.hops[index].reference.rate);
+                least = least.min(self.references[index].rate);
                 continue;
             };
             any = true;
-            let reference = &mut self.hops[index].reference;
+            let reference = &mut self.references[index];
             reference.smooth(u, tau, t);
             let next = reference.next(&self.config);
             least = least.min(next.rate);

@@ -5,7 +5,7 @@
 //! as the operators of `DataRate` do in the simulator of HPCC's authors (HPCC-ns3). The window counts payload;
 //! its rule is `RdmaQueuePair::GetWin` there. Leaves out: the pacer, which the transport has.
 
-use incastle_units::{Bytes, Rate};
+use incastle_units::{Bytes, Rate, mul_div};
 
 use crate::{ControlState, Window};
 
@@ -94,9 +94,8 @@ impl RateLimits {
             RateWindow::Unlimited => Window::Unlimited,
             RateWindow::Fixed(bytes) => Window::Limited(bytes),
             RateWindow::Scaled(bytes) => {
-                let product = u128::from(bytes.count()) * u128::from(rate.bits_per_second());
-                let scaled = product / u128::from(self.max_rate.bits_per_second());
-                let scaled = u64::try_from(scaled).unwrap_or(u64::MAX);
+                let [rate, most] = [rate, self.max_rate].map(Rate::bits_per_second);
+                let scaled = mul_div(bytes.count(), rate, most).unwrap_or(u64::MAX);
                 Window::Limited(Bytes::new(scaled.max(1)))
             }
         }

@@ -1,6 +1,6 @@
 //! The ratio alpha of a limit to the memory that is free, compared in integers.
 
-use incastle_units::Bytes;
+use incastle_units::{Bytes, mul_div};
 
 /// The ratio alpha is kept in whole billionths, so that the comparison is exact. Every alpha of up
 /// to nine decimals is represented, the powers of two of real switches down to 1/512 among them.
@@ -32,17 +32,8 @@ impl Alpha {
     /// Whole bytes of alpha times the free memory.
     #[inline]
     pub(crate) fn of(self, free: Bytes) -> Bytes {
-        // A division of 64 bits, which is fast, suffices for real memories.
-        Bytes::new(match self.billionths.checked_mul(free.count()) {
-            Some(billionths) => billionths / 1_000_000_000,
-            None => self.wide(free),
-        })
-    }
-
-    #[cold]
-    fn wide(self, free: Bytes) -> u64 {
-        let billionths = u128::from(self.billionths) * u128::from(free.count());
-        u64::try_from(billionths / 1_000_000_000).unwrap_or(u64::MAX)
+        let bytes = mul_div(self.billionths, free.count(), 1_000_000_000);
+        Bytes::new(bytes.unwrap_or(u64::MAX))
     }
 
     /// `held` <= alpha `free`, exactly.

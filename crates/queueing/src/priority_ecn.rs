@@ -3,7 +3,7 @@
 //! The queue is that of the packet's own priority, without the packet. HPCC's simulator judges at dequeue and never marks
 //! queue 0. Leaves out: marking by the queues of several priorities or ports together.
 
-use crate::{LinearMarker, LinearMarkerConfig, LinearMarkerError, Priority};
+use crate::{LinearMarker, LinearMarkerConfig, LinearMarkerError, Priority, PrioritySet};
 
 /// When a packet is judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -42,25 +42,36 @@ impl PriorityEcnConfig {
     }
 }
 
-/// The markers of one port.
+/// The markers of one port. They lie apart: most priorities have none.
 #[derive(Debug, Clone)]
 pub struct PriorityEcn {
-    markers: [Option<LinearMarker>; Priority::COUNT],
+    /// The priorities with a marker.
+    marked: PrioritySet,
     at: MarkAt,
+    markers: Box<[Option<LinearMarker>; Priority::COUNT]>,
 }
 
 impl PriorityEcn {
     /// The configuration must pass [`PriorityEcnConfig::check`].
     pub fn new(config: &PriorityEcnConfig) -> Self {
+        let mut marked = PrioritySet::EMPTY;
+        for priority in Priority::ALL {
+            if config.markers[priority.index()].is_some() {
+                marked.insert(priority);
+            }
+        }
+        let markers = config.markers.map(|marker| marker.map(LinearMarker::new));
         Self {
-            markers: config.markers.map(|marker| marker.map(LinearMarker::new)),
+            marked,
             at: config.at,
+            markers: Box::new(markers),
         }
     }
 
     /// The marker that judges packets of this priority at this moment of their stay.
+    #[inline]
     pub fn marker(&self, at: MarkAt, priority: Priority) -> Option<&LinearMarker> {
-        if at == self.at {
+        if at == self.at && self.marked.contains(priority) {
             self.markers[priority.index()].as_ref()
         } else {
             None

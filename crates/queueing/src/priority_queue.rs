@@ -71,18 +71,19 @@ pub struct Began {
     pub size: Bytes,
 }
 
-/// The queues.
+/// The queues. Fields that every packet reads come first.
+#[repr(C)]
 pub struct PriorityQueue<T> {
-    /// Frames of MAC control (pauses), which go before all priorities and are never paused.
-    frames: VecDeque<T>,
-    lanes: [Lane<T>; Priority::COUNT],
+    transmitter: Transmitter<T>,
+    total: LaneBacklog,
+    began: Option<Began>,
     /// The priorities with packets that wait.
     waiting: PrioritySet,
-    total: LaneBacklog,
     paused: PrioritySet,
+    /// Frames of MAC control (pauses), which go before all priorities and are never paused.
+    frames: VecDeque<T>,
     scheduler: Scheduler,
-    transmitter: Transmitter<T>,
-    began: Option<Began>,
+    lanes: [Lane<T>; Priority::COUNT],
 }
 
 impl<T: Queued> PriorityQueue<T> {

@@ -81,6 +81,7 @@ pub type Heads = [Option<Bytes>; Priority::COUNT];
 
 /// The scheduler of one port.
 #[derive(Debug, Clone)]
+#[repr(C)]
 pub struct Scheduler {
     strict: PrioritySet,
     rest: Rest,

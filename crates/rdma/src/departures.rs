@@ -37,6 +37,7 @@ impl Departures {
     }
 
     /// A packet with so many bytes on the wire leaves.
+    #[inline]
     pub(crate) fn on_sent(&mut self, now: Time, wire: Bytes, config: &Config) {
         assert!(now >= self.next, "a packet waits for its departure");
         self.last = wire;
@@ -64,6 +65,7 @@ impl Departures {
         self.rate = rate;
     }
 
+    #[inline]
     fn time_of(wire: Bytes, rate: Option<Rate>, config: &Config) -> Span {
         let Some(rate) = rate else {
             return Span::ZERO;

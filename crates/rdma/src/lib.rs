@@ -21,7 +21,6 @@ mod responses;
 mod retry;
 mod round_robin;
 mod stats;
-mod telemetry;
 
 pub use config::{
     Config, ConfigError, Duplicates, Headers, Notification, RateChange, Recovery, Transmission,
@@ -34,4 +33,3 @@ pub use psn::MAX_PSN;
 pub use queue_pair::{DataAt, Event, QueuePair};
 pub use round_robin::{Round, RoundRobin, Turn};
 pub use stats::Stats;
-pub use telemetry::Telemetry;

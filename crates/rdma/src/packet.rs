@@ -63,9 +63,7 @@ pub enum Opcode {
 }
 
 impl Opcode {
-    /// The opcode in the base transport header: table 38 of IB 1.3; annex A17 for the CNP. A table: opcodes alternate, which
-    /// a jump for each would not foresee.
-    #[inline]
+    /// The opcode in the base transport header: table 38 of IB 1.3; annex A17 for the CNP.
     pub const fn bth(self) -> u8 {
         const BY_PLACE: [[u8; 4]; 6] = [
             [0x00, 0x01, 0x02, 0x04],
@@ -117,9 +115,15 @@ impl Opcode {
         }
     }
 
+    /// Whether it is data of a WRITE or SEND.
+    #[inline]
+    pub const fn is_message(self) -> bool {
+        matches!(self, Self::Send(_) | Self::Write(_))
+    }
+
     /// Whether the responder numbers it as a request: it takes PSNs of the requester.
     pub const fn is_request(self) -> bool {
-        matches!(self, Self::Send(_) | Self::Write(_) | Self::ReadRequest)
+        self.is_message() || matches!(self, Self::ReadRequest)
     }
 }
 

@@ -92,15 +92,15 @@ pub struct QueuePair {
     /// There was nothing to send, and the timers of the control waited.
     asleep: bool,
     failed: bool,
-    events: VecDeque<Event>,
     /// The window of the control since its last call.
     window: Window,
     retry: Retry,
     departures: Departures,
     requester: Requester,
-    responder: Responder,
     stats: Stats,
     algorithm: Algorithm,
+    responder: Responder,
+    events: VecDeque<Event>,
 }
 
 impl QueuePair {
@@ -137,6 +137,7 @@ impl QueuePair {
     }
 
     /// A packet arrived.
+    #[inline(always)]
     pub fn handle(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
         if self.failed {
             return;
@@ -171,6 +172,7 @@ impl QueuePair {
         }
     }
 
+    #[inline(always)]
     fn handle_request(&mut self, now: Time, arrival: &Arrival<'_>) {
         self.notice_mark(now, arrival, false);
         let echoes = self.config.notification == Notification::Echo;
@@ -198,6 +200,7 @@ impl QueuePair {
         self.next_cnp = now.saturating_add(interval);
     }
 
+    #[inline(always)]
     fn handle_ack(&mut self, now: Time, arrival: &Arrival<'_>, rng: &mut dyn Rng) {
         let packet = arrival.packet;
         let is_nak = packet.opcode == Opcode::Nak;
@@ -336,6 +339,12 @@ impl QueuePair {
         self.retry.deadline()
     }
 
+    /// The instant from which a data packet or the request of a READ may leave, which may be in the past; NEVER while there
+    /// is none.
+    pub const fn departs_at(&self) -> Time {
+        self.departs_at
+    }
+
     /// When a data packet or the request of a READ may leave.
     pub fn data_at(&self, now: Time) -> DataAt {
         match self.departs_at {
@@ -356,6 +365,7 @@ impl QueuePair {
     }
 
     /// The next data packet or request of a READ, if one may leave now.
+    #[inline(always)]
     pub fn poll_data(&mut self, now: Time, rng: &mut dyn Rng) -> Option<Packet> {
         if self.asleep && !self.failed {
             self.wake_control(now, rng);
@@ -400,6 +410,7 @@ impl QueuePair {
     }
 
     /// The next CNP, NAK or ACK that leaves.
+    #[inline(always)]
     pub fn poll_control(&mut self) -> Option<Packet> {
         if self.failed {
             return None;

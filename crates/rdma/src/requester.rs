@@ -205,6 +205,7 @@ impl Requester {
     }
 
     /// The packet that [`Self::next`] allows leaves.
+    #[inline(always)]
     pub(crate) fn send(&mut self, now: Time, window: Window, config: &Config) -> Packet {
         let message = *self
             .messages
@@ -256,6 +257,7 @@ impl Requester {
     }
 
     /// Everything before `ack` has arrived, as far as no READ waits for responses there.
+    #[inline]
     pub(crate) fn acknowledge(
         &mut self,
         ack: u64,
@@ -366,6 +368,7 @@ impl Requester {
     }
 
     /// After `una` moved: its bytes; and nothing that is acknowledged is sent again.
+    #[inline]
     fn settle(&mut self, config: &Config) {
         self.una_bytes = match self.messages.front() {
             Some(front) => front.bytes_before(self.una, config),

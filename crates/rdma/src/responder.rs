@@ -81,6 +81,7 @@ impl Responder {
     }
 
     /// A request arrived; gives the payload bytes that it delivers.
+    #[inline(always)]
     pub(crate) fn handle(&mut self, request: &mut Request<'_>) -> u64 {
         let Some(psn) = unwrap(request.packet.psn, self.expected) else {
             return 0;
@@ -105,6 +106,7 @@ impl Responder {
         }
     }
 
+    #[inline(always)]
     fn accept(&mut self, request: &mut Request<'_>, verb: Verb, place: Place) -> u64 {
         let payload = u64::from(request.packet.payload);
         if place.begins() != (self.expected == self.start) {
@@ -214,6 +216,7 @@ impl Responder {
     }
 
     /// The ACK or NAK that leaves now.
+    #[inline(always)]
     pub(crate) fn poll(&mut self, stats: &mut Stats) -> Option<Packet> {
         if self.nak_due && self.responses.is_empty() {
             (self.nak_due, self.ack_due) = (false, None);
@@ -235,6 +238,7 @@ impl Responder {
     }
 
     /// An ACK of everything before `psn`, or a NAK.
+    #[inline(always)]
     fn acknowledgement(&mut self, opcode: Opcode, psn: u64) -> Packet {
         self.unacknowledged = 0;
         self.acknowledged = self.acknowledged.max(psn);

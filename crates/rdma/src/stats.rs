@@ -1,16 +1,17 @@
 //! Counters of a queue pair.
 
-/// Counters; both roles of an endpoint.
+/// Counters; both roles of an endpoint. Those that every packet changes come first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[repr(C)]
 pub struct Stats {
     /// Data packets and requests that left, repeated ones included.
     pub sent: u64,
-    /// Those among them that were repeated.
+    /// ACKs that left.
+    pub acks_sent: u64,
+    /// Those that were repeated.
     pub retransmitted: u64,
     /// Payload bytes of these.
     pub retransmitted_bytes: u64,
-    /// ACKs that left.
-    pub acks_sent: u64,
     /// NAKs that left.
     pub naks_sent: u64,
     /// CNPs that left.

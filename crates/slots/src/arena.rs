@@ -9,6 +9,13 @@ pub struct Arena<T> {
 
 impl<T> Default for Arena<T> {
     fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<T> Arena<T> {
+    /// Without slots.
+    pub const fn new() -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),
@@ -61,12 +68,10 @@ impl<T: Copy> Arena<T> {
         &self.slots[place as usize]
     }
 
-    /// Prefetches the first bytes of a value.
+    /// The content of a slot; nothing beyond all slots.
     #[inline(always)]
-    pub fn prefetch(&self, place: u32, bytes: usize) {
-        if let Some(value) = self.slots.get(place as usize) {
-            incastle_memory::prefetch::first_bytes(value, bytes);
-        }
+    pub(crate) fn get_at(&self, place: usize) -> Option<&T> {
+        self.slots.get(place)
     }
 
     /// Slots in use.

@@ -7,6 +7,7 @@ mod arena;
 mod fast_queue;
 mod order;
 mod pool;
+mod short_lists;
 #[cfg(test)]
 mod test_packet;
 
@@ -14,3 +15,4 @@ pub use arena::Arena;
 pub use fast_queue::{FastQueue, Stored, Succession};
 pub use order::{Inserted, Order};
 pub use pool::{Front, InFlight, Linked, Pool, Row, Slot};
+pub use short_lists::ShortLists;

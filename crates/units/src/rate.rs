@@ -1,6 +1,6 @@
 //! Bit rates, and the exact time that a port needs to send bytes at one.
 
-use crate::{Bytes, Span, ns3};
+use crate::{Bytes, Span, mul_div, ns3};
 
 /// Picoseconds in one second, times the bits of one byte.
 const PS_BITS_PER_SECOND_BYTE: u64 = 8_000_000_000_000;
@@ -28,25 +28,22 @@ impl Rate {
     /// panics where the time exceeds 213 days.
     pub fn span_of(self, bytes: Bytes) -> Span {
         assert!(self.0 > 0, "nothing is ever sent at a rate of zero");
-        let time = u128::from(bytes.count()) * u128::from(PS_BITS_PER_SECOND_BYTE);
-        let ps = u64::try_from(time / u128::from(self.0)).expect(FITS);
-        Span::from_ps(ps)
+        let ps = mul_div(bytes.count(), PS_BITS_PER_SECOND_BYTE, self.0);
+        Span::from_ps(ps.expect(FITS))
     }
 
     /// The rate of `bytes` in a span, rounded down; the largest one where it does not fit. The span must not
     /// be zero.
     pub fn of(bytes: Bytes, span: Span) -> Self {
         assert!(span > Span::ZERO, "a rate is over some time");
-        let bits = u128::from(bytes.count()) * u128::from(PS_BITS_PER_SECOND_BYTE);
-        let rate = bits / u128::from(span.as_ps());
-        Self(u64::try_from(rate).unwrap_or(u64::MAX))
+        let rate = mul_div(bytes.count(), PS_BITS_PER_SECOND_BYTE, span.as_ps());
+        Self(rate.unwrap_or(u64::MAX))
     }
 
     /// The bytes that pass in a span at this rate, rounded down.
     pub fn bytes_in(self, span: Span) -> Bytes {
-        let bits = u128::from(self.0) * u128::from(span.as_ps());
-        let bytes = bits / u128::from(PS_BITS_PER_SECOND_BYTE);
-        Bytes::new(u64::try_from(bytes).unwrap_or(u64::MAX))
+        let bytes = mul_div(self.0, span.as_ps(), PS_BITS_PER_SECOND_BYTE);
+        Bytes::new(bytes.unwrap_or(u64::MAX))
     }
 
     /// Bytes per second, rounded to a double.

@@ -214,7 +214,7 @@ impl Endpoint {
     }
 
     /// As [`Self::receive`], for a queue pair; returns the bytes delivered before and after.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn receive_as_pair(
         &mut self,
         now: Time,
@@ -314,7 +314,7 @@ impl Endpoint {
     }
 
     /// As [`Self::poll_transmit`], for a queue pair.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn poll_data(&mut self, now: Time, extras: &mut Extras, out: &mut Packet) -> bool {
         let Transport::Rdma(endpoint) = &mut self.transport else {
             return false;
@@ -333,6 +333,7 @@ impl Endpoint {
     }
 
     /// Writes the next control packet of a queue pair to `out`; returns whether there was one.
+    #[inline(always)]
     pub(crate) fn poll_control(&mut self, out: &mut Packet) -> bool {
         let Transport::Rdma(endpoint) = &mut self.transport else {
             return false;
@@ -550,6 +551,7 @@ impl Endpoint {
 pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
         Body::Segment { segment, .. } => segment.payload + TCP_HEADERS,
+        Body::Rdma { ip_bytes, .. } => *ip_bytes,
         _ => other_ip_bytes(packet),
     }
 }
@@ -557,10 +559,10 @@ pub(crate) fn ip_bytes(packet: &Packet) -> u16 {
 #[inline(never)]
 fn other_ip_bytes(packet: &Packet) -> u16 {
     match &packet.body {
-        Body::Segment { .. } => unreachable!("segments are matched before"),
+        Body::Segment { .. } | Body::Rdma { .. } => unreachable!("they are matched before"),
         Body::Datagram(datagram) => datagram.payload as u16 + UDP_HEADERS,
         Body::UdtData { header, .. } => header.length + DATA_HEADERS,
-        Body::UdtControl { ip_bytes, .. } | Body::Rdma { ip_bytes, .. } => *ip_bytes,
+        Body::UdtControl { ip_bytes, .. } => *ip_bytes,
         Body::Cnm { .. } | Body::Pause(_) => 0,
     }
 }

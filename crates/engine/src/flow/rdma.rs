@@ -110,6 +110,7 @@ impl RdmaEndpoint {
     }
 
     /// A packet has arrived.
+    #[inline(always)]
     pub(crate) fn receive(
         &mut self,
         now: Time,
@@ -145,6 +146,7 @@ impl RdmaEndpoint {
     }
 
     /// Writes the next control packet into `out`.
+    #[inline(always)]
     pub(crate) fn poll_control(&mut self, out: &mut Packet) -> Option<Leaving> {
         let packet = self.pair.poll_control()?;
         let answers = matches!(packet.opcode, Opcode::Ack | Opcode::Nak);
@@ -163,6 +165,7 @@ impl RdmaEndpoint {
     }
 
     /// Writes the next data packet into `out`, if one may leave now.
+    #[inline(always)]
     pub(crate) fn poll_data(
         &mut self,
         now: Time,
@@ -180,6 +183,7 @@ impl RdmaEndpoint {
         Some(self.leave(packet, telemetry, out))
     }
 
+    #[inline(always)]
     fn leave(&self, packet: incastle_rdma::Packet, telemetry: u32, out: &mut Packet) -> Leaving {
         let ip_bytes = packet.ip_bytes(&self.pair.config().headers).count() as u16;
         let payload = packet.payload;
@@ -193,6 +197,7 @@ impl RdmaEndpoint {
             packet,
             telemetry,
             ip_bytes,
+            code: packet.opcode.bth() | u8::from(packet.echo) << 7,
         };
         Leaving {
             payload,
@@ -206,6 +211,7 @@ impl RdmaEndpoint {
         self.take_events();
     }
 
+    #[inline(always)]
     fn take_events(&mut self) {
         while let Some(event) = self.pair.poll_event() {
             if let Event::Completed(_) = event {

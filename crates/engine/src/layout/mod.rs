@@ -6,5 +6,5 @@ mod prefetch_hints;
 pub use prefetch_hints::{PrefetchHints, QueuePart};
 
 pub(crate) use incastle_slots::{
-    Arena, FastQueue, InFlight, Inserted, Linked, Order, Pool, Row, Slot, Stored,
+    Arena, FastQueue, InFlight, Inserted, Linked, Order, Pool, Row, ShortLists, Slot, Stored,
 };

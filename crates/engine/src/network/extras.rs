@@ -1,25 +1,43 @@
 //! Extras of packets in flight: SACK blocks, UDT's control packets with their loss lists and handshakes, telemetry. They
 //! are rare, and so in an arena, each in a slot that the packet stores.
 
-use crate::layout::Arena;
+use crate::layout::{Arena, ShortLists};
 use crate::network::{Body, NO_TELEMETRY, Packet, Pool};
 use crate::probe::UdtControl;
 use incastle_congestion::HopTelemetry;
-use incastle_rdma::Telemetry;
 use incastle_transport::tcp::{MAX_SACK_BLOCKS, SackBlock};
+use incastle_units::{Bytes, Rate, Time};
 
 /// The SACK blocks of a segment; their number is in the segment.
 pub(crate) type SackBlocks = [SackBlock; MAX_SACK_BLOCKS];
 
-/// Bytes of the telemetry of three hops, with their number.
+/// Switches whose records a packet has room for; it gets none of later ones.
+const MAX_HOPS: usize = 8;
+/// Bytes of the records of four hops: two cache lines.
 const FIRST_HOPS: usize = 128;
 
 /// All extras.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Extras {
     pub(crate) sacks: Arena<SackBlocks>,
     pub(crate) controls: Arena<UdtControl>,
-    pub(crate) telemetry: Arena<Telemetry>,
+    /// Records of hops, in the order of the path.
+    pub(crate) telemetry: ShortLists<HopTelemetry, MAX_HOPS>,
+}
+
+impl Default for Extras {
+    fn default() -> Self {
+        Self {
+            sacks: Arena::new(),
+            controls: Arena::new(),
+            telemetry: ShortLists::new(HopTelemetry {
+                rate: Rate::from_bits_per_second(0),
+                at: Time::ZERO,
+                sent: Bytes::ZERO,
+                queue: Bytes::ZERO,
+            }),
+        }
+    }
 }
 
 /// The packets in ports and on links, with their extras.
@@ -36,9 +54,7 @@ impl Extras {
 
     /// A place for the telemetry of a packet.
     pub(crate) fn store_telemetry(&mut self) -> u32 {
-        let place = self.telemetry.reserve(Telemetry::EMPTY);
-        self.telemetry.at_mut(place).clear();
-        place
+        self.telemetry.reserve()
     }
 
     /// The telemetry in a place; empty for [`NO_TELEMETRY`].
@@ -46,15 +62,15 @@ impl Extras {
         if place == NO_TELEMETRY {
             return &[];
         }
-        self.telemetry.at(place).hops()
+        self.telemetry.get(place)
     }
 
     /// Adds the record of a hop.
     pub(crate) fn stamp(&mut self, place: u32, hop: HopTelemetry) {
-        self.telemetry.at_mut(place).push(hop);
+        self.telemetry.push(place, hop);
     }
 
-    /// Prefetches the records of the first hops.
+    /// Prefetches the records of the first hops, and the room for the next.
     #[inline(always)]
     pub(crate) fn prefetch_telemetry(&self, packet: &Packet) {
         if let Body::Rdma { telemetry, .. } = &packet.body {

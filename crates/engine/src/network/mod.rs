@@ -317,6 +317,7 @@ impl Network {
     }
 
     /// The next control packet of a host's queue pairs, unless its priority is paused.
+    #[inline]
     pub(crate) fn next_control(&mut self, host: HostIndex) -> Option<Slot> {
         let nic = self.hosts[host.index()].queue_pairs.as_deref_mut()?;
         let first = *nic.control.front()?;
@@ -330,6 +331,7 @@ impl Network {
     }
 
     /// When the line of a NIC is free; never while its link is down.
+    #[inline]
     pub(crate) fn line_free_at(&self, host: HostIndex) -> Time {
         let port = self.hosts[host.index()].port;
         let port = &self.ports[port.index()];

@@ -43,6 +43,8 @@ pub(crate) enum Body {
         /// The place of its telemetry in the arena, or [`NO_TELEMETRY`]; in an ACK, that of the packet that it answers.
         telemetry: u32,
         ip_bytes: u16,
+        /// The opcode in its base transport header, and its echo: the part of its identity that takes a calculation.
+        code: u8,
     },
     /// A congestion notification message (QCN) with its quantised feedback.
     Cnm {
@@ -256,6 +258,7 @@ impl Packet {
     pub(crate) fn payload(&self) -> u16 {
         match &self.body {
             Body::Segment { segment, .. } => segment.payload,
+            Body::Rdma { packet, .. } => packet.payload,
             _ => self.other_payload(),
         }
     }
@@ -263,10 +266,9 @@ impl Packet {
     #[inline(never)]
     fn other_payload(&self) -> u16 {
         match &self.body {
-            Body::Segment { segment, .. } => segment.payload,
+            Body::Segment { .. } | Body::Rdma { .. } => unreachable!("they are matched before"),
             Body::Datagram(datagram) => datagram.payload as u16,
             Body::UdtData { header, .. } => header.length,
-            Body::Rdma { packet, .. } => packet.payload,
             Body::UdtControl { .. } | Body::Cnm { .. } | Body::Pause(_) => 0,
         }
     }
@@ -300,6 +302,12 @@ impl Packet {
             } if packet.is_data() && *telemetry != NO_TELEMETRY => Some(*telemetry),
             _ => None,
         }
+    }
+
+    /// Whether it is data of a WRITE or SEND: nothing that its receiver sends depends on it but acknowledgements and CNPs.
+    #[inline]
+    pub(crate) fn is_message(&self) -> bool {
+        matches!(&self.body, Body::Rdma { packet, .. } if packet.opcode.is_message())
     }
 
     /// Whether it is a congestion notification, which belongs to no transport.
@@ -378,11 +386,10 @@ impl Packet {
 
     #[inline(never)]
     fn other_identity(&self, head: u64) -> Identity {
-        if let Body::Rdma { packet, .. } = &self.body {
-            let bits = u64::from(packet.opcode.bth()) | u64::from(packet.echo) << 7;
+        if let Body::Rdma { packet, code, .. } = &self.body {
             let numbers = u64::from(packet.psn) << 32 | u64::from(packet.msn) << 8;
             return Identity {
-                head: head ^ bits << 24,
+                head: head ^ u64::from(*code) << 24,
                 body: numbers ^ u64::from(packet.length),
             };
         }

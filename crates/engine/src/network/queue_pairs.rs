@@ -47,6 +47,11 @@ impl QueuePairs {
         pauses.is_some_and(|pauses| pauses.end(now))
     }
 
+    /// Whether it looks for packets of queue pairs at an instant, or before, and has nothing else to send.
+    pub(crate) fn looks_by(&self, at: Time) -> bool {
+        self.control.is_empty() && at < Time::NEVER && self.wakes_at.is_some_and(|wake| wake <= at)
+    }
+
     /// Whether any queue pair is in the round robin, or a control packet waits.
     pub(crate) fn is_busy(&self) -> bool {
         !self.pairs.is_empty() || !self.control.is_empty()

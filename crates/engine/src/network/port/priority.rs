@@ -63,13 +63,11 @@ impl Queued for InSlot {
     }
 }
 
-/// The queues.
+/// The queues. Fields that every packet reads come first.
+#[repr(C)]
 pub(super) struct PriorityLanes {
     /// The number of the port at its node.
     number: usize,
-    queue: PriorityQueue<InSlot>,
-    ecn: PriorityEcn,
-    rng: Xoshiro256PlusPlus,
     /// Bytes whose sending has begun.
     sent: Bytes,
     /// The arrival of the packet being sent, where that has a turn.
@@ -82,10 +80,13 @@ pub(super) struct PriorityLanes {
     announced: bool,
     /// Whether the port may do without departure events.
     may_be_late: bool,
-    /// Packets that were marked when their sending began, and are not counted yet.
-    judged: VecDeque<JudgedLate<Packet>>,
     /// Whether pause frames go before all priorities. HPCC's simulator has them in queue 0, behind ACKs.
     frames_first: bool,
+    ecn: PriorityEcn,
+    /// Packets that were marked when their sending began, and are not counted yet.
+    judged: VecDeque<JudgedLate<Packet>>,
+    queue: PriorityQueue<InSlot>,
+    rng: Xoshiro256PlusPlus,
     receiver: GuardedReceiver,
     /// The entered end of a pause, if any.
     expiry: Option<Time>,

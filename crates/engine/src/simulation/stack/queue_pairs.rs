@@ -35,6 +35,7 @@ enum Rest {
 
 impl<P: Probe> EndpointHandling<'_, P> {
     /// After an event at a queue pair.
+    #[inline(never)]
     fn pump_pair(mut self) -> Rest {
         let posted = self.post();
         if posted.serves || posted.gathers || posted.recorded {
@@ -43,7 +44,41 @@ impl<P: Probe> EndpointHandling<'_, P> {
         Rest::Left(self.look_after_pair())
     }
 
+    /// After data of a message: all that may have changed is what the queue pair owes its peer. The first control packet
+    /// leaves at once, where nothing is before it.
+    #[inline(always)]
+    fn answer(mut self) -> Rest {
+        if self.endpoint.watched {
+            return self.pump_pair();
+        }
+        if self.endpoint.owes_control() {
+            if !self.answers_at_once() {
+                return self.pump_pair();
+            }
+            if let Some(slot) = self.poll_control() {
+                self.network
+                    .send_in_place(self.endpoint.host, self.now, slot, self.events);
+            }
+            if self.endpoint.owes_control() {
+                return self.pump_pair();
+            }
+        }
+        self.forget_answered();
+        Rest::Left(Left::finished(false))
+    }
+
+    /// Whether a control packet would leave the NIC now.
+    fn answers_at_once(&self) -> bool {
+        let host = self.endpoint.host;
+        let nic = self.network.hosts[host.index()].queue_pairs.as_deref();
+        nic.is_some_and(|nic| nic.control.is_empty() && nic.pauses.is_none())
+            && self.network.sends_in_place(host)
+            && self.network.line_free_at(host) <= self.now
+            && !self.network.is_ns3()
+    }
+
     /// As `look_after`, for a queue pair.
+    #[inline(always)]
     fn look_after_pair(mut self) -> Left {
         self.report_control();
         self.enter_deadline(self.endpoint.pair_timeout());
@@ -57,6 +92,7 @@ impl<P: Probe> EndpointHandling<'_, P> {
         let recorded = self.endpoint.is_recorded();
         let pair = self.endpoint.queue_pair().expect("it is a queue pair");
         let joins = pair.joins(self.now);
+        let departs = pair.pair().departs_at();
         let mut posted = Posted {
             host,
             made: 0,
@@ -64,18 +100,23 @@ impl<P: Probe> EndpointHandling<'_, P> {
             serves: self.network.is_ns3(),
             recorded,
         };
-        let free_at = self.network.line_free_at(host);
+        let owes = self.endpoint.owes_control();
         let host_state = &mut self.network.hosts[host.index()];
         let nic = host_state.queue_pairs.get_or_insert_default();
+        if !(joins || owes || posted.serves) && nic.looks_by(departs) {
+            self.forget_answered();
+            return posted;
+        }
         if joins {
             nic.pairs.join(self.index);
         }
+        let wakes_at = nic.wakes_at;
+        let free_at = self.network.line_free_at(host);
         // Otherwise the NIC has entered an instant for all others already.
-        let looks = !posted.serves && nic.wakes_at.is_none_or(|wake| wake > free_at);
+        let looks = !posted.serves && wakes_at.is_none_or(|wake| wake > free_at);
         let at_once = looks && free_at <= self.now && !recorded && !posted.gathers;
-        let left = self.endpoint.owes_control() && self.post_control(at_once, &mut posted);
-        let pair = self.endpoint.queue_pair().expect("it is a queue pair");
-        pair.forget_answered(&mut self.network.extras);
+        let left = owes && self.post_control(at_once, &mut posted);
+        self.forget_answered();
         if left {
             return posted;
         }
@@ -87,17 +128,33 @@ impl<P: Probe> EndpointHandling<'_, P> {
         posted
     }
 
+    /// Telemetry that no control packet has taken is forgotten.
+    fn forget_answered(&mut self) {
+        if let Some(pair) = self.endpoint.queue_pair() {
+            pair.forget_answered(&mut self.network.extras);
+        }
+    }
+
+    /// The next control packet of the queue pair.
+    #[inline(never)]
+    fn poll_control(&mut self) -> Option<Slot> {
+        if !self.endpoint.owes_control() {
+            return None;
+        }
+        let pool = &mut self.network.pool;
+        let slot = pool.reserve();
+        if self.endpoint.poll_control(&mut pool.at_mut(slot).packet) {
+            return Some(slot);
+        }
+        pool.free(slot);
+        None
+    }
+
     /// The control packets wait at the NIC. Returns whether the first has left `at_once`, as the next packet of the NIC.
     fn post_control(&mut self, at_once: bool, posted: &mut Posted) -> bool {
         let at_once = at_once && self.network.sends_in_place(posted.host);
         let mut leaves = None;
-        while self.endpoint.owes_control() {
-            let pool = &mut self.network.pool;
-            let slot = pool.reserve();
-            if !self.endpoint.poll_control(&mut pool.at_mut(slot).packet) {
-                pool.free(slot);
-                break;
-            }
+        while let Some(slot) = self.poll_control() {
             let nic = self.network.nic(posted.host);
             if at_once && posted.made == 0 && nic.control.is_empty() && nic.pauses.is_none() {
                 leaves = Some(slot);
@@ -150,28 +207,27 @@ impl<P: Probe> EndpointHandling<'_, P> {
 }
 
 impl<P: Probe> HostStack<P> {
-    /// A packet arrives, if it is for a queue pair that is not recorded; returns whether it is.
-    #[inline(always)]
-    pub(super) fn deliver_to_pair(&mut self, index: EndpointIndex, slot: Slot) -> bool {
-        let Some(mut handling) = self.handling(index) else {
-            return false;
-        };
-        if !handling.endpoint.is_unrecorded_pair() {
-            return false;
-        }
+    /// A packet arrives for a queue pair that is not recorded.
+    #[inline(never)]
+    pub(super) fn deliver_to_pair(&mut self, index: EndpointIndex, slot: Slot) {
+        let handling = self.handling(index);
+        let mut handling = handling.expect("a living endpoint receives");
         let Network { pool, extras, .. } = &mut *handling.network;
         let packet = &pool.at(slot).packet;
+        let is_message = packet.is_message();
         let [before, delivered] = (handling.endpoint).receive_as_pair(handling.now, packet, extras);
         pool.free(slot);
         if handling.note_progress(before, delivered) {
             self.notify(self.flows.arrival(index));
             self.pump_queue_pair(index);
+        } else if is_message {
+            let rest = handling.answer();
+            self.see_to_pair(index, rest);
         } else {
             let rest = handling.pump_pair();
             self.see_to_pair(index, rest);
         }
         self.settle_lost();
-        true
     }
 
     /// After an event at a queue pair: its NIC sends what may leave.
@@ -267,6 +323,7 @@ impl<P: Probe> HostStack<P> {
     }
 
     /// In ns-3 the line is busy until the event that ends a packet, even where sending takes no time.
+    #[inline(never)]
     fn serve_as_in_ns3(&mut self, host: HostIndex, now: Time) {
         let mut sent = false;
         loop {
@@ -290,6 +347,7 @@ impl<P: Probe> HostStack<P> {
     }
 
     /// The next packet of a NIC whose line is free; without one, the NIC sleeps.
+    #[inline(always)]
     fn next_packet(&mut self, host: HostIndex, now: Time) -> Option<Slot> {
         if let Some(slot) = self.fabric.network.next_control(host) {
             return Some(slot);
@@ -304,6 +362,7 @@ impl<P: Probe> HostStack<P> {
     }
 
     /// The queue pair whose turn it is.
+    #[inline(always)]
     fn next_data(&mut self, host: HostIndex, now: Time) -> Round<EndpointIndex> {
         let flows = &self.flows;
         let nic = self.fabric.network.nic(host);
@@ -321,6 +380,7 @@ impl<P: Probe> HostStack<P> {
     }
 
     /// The next packet of a queue pair that may send.
+    #[inline(always)]
     fn take_data(&mut self, index: EndpointIndex, now: Time) -> Slot {
         let Network { pool, extras, .. } = &mut self.fabric.network;
         let slot = pool.reserve();

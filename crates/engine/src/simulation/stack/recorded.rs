@@ -6,6 +6,7 @@ use incastle_units::Time;
 
 use super::HostStack;
 use crate::core::{EndpointIndex, HostIndex};
+use crate::flow::Endpoint;
 use crate::layout::Slot;
 use crate::network::{Network, Packet};
 use crate::probe::{Probe, TraceEvent};
@@ -16,8 +17,9 @@ impl<P: Probe> HostStack<P> {
     #[cold]
     #[inline(never)]
     pub(super) fn deliver_aside(&mut self, index: EndpointIndex, slot: Slot) {
-        if self.deliver_to_pair(index, slot) {
-            return;
+        let endpoint = self.flows.peek(index);
+        if endpoint.is_some_and(Endpoint::is_unrecorded_pair) {
+            return self.deliver_to_pair(index, slot);
         }
         let packet = &self.fabric.network.pool.take(slot);
         self.fabric
