@@ -84,6 +84,18 @@ pub struct HopTelemetry {
     pub queue: Bytes,
 }
 
+/// Of no port.
+impl Default for HopTelemetry {
+    fn default() -> Self {
+        Self {
+            rate: Rate::from_bits_per_second(0),
+            at: Time::ZERO,
+            sent: Bytes::ZERO,
+            queue: Bytes::ZERO,
+        }
+    }
+}
+
 /// One acknowledgement, as the transport has evaluated it. The last three fields are those of RDMA: TCP and
 /// UDT leave them empty.
 #[derive(Debug, Clone, Copy)]

@@ -9,13 +9,6 @@ pub struct Arena<T> {
 
 impl<T> Default for Arena<T> {
     fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T> Arena<T> {
-    /// Without slots.
-    pub const fn new() -> Self {
         Self {
             slots: Vec::new(),
             free: Vec::new(),

@@ -15,25 +15,23 @@ pub struct ShortLists<T, const N: usize> {
     values: Arena<Values<T, N>>,
     /// By place.
     lengths: Vec<u8>,
-    /// A value for the free room of lists.
-    unused: T,
 }
 
-impl<T: Copy, const N: usize> ShortLists<T, N> {
-    /// Without lists. The value fills free room.
-    pub const fn new(unused: T) -> Self {
-        assert!(N <= u8::MAX as usize, "a length fits into a byte");
+impl<T, const N: usize> Default for ShortLists<T, N> {
+    fn default() -> Self {
+        const { assert!(N <= u8::MAX as usize, "a length fits into a byte") };
         Self {
-            values: Arena::new(),
+            values: Arena::default(),
             lengths: Vec::new(),
-            unused,
         }
     }
+}
 
+impl<T: Copy + Default, const N: usize> ShortLists<T, N> {
     /// An empty list.
     #[inline]
     pub fn reserve(&mut self) -> u32 {
-        let place = self.values.reserve(Values([self.unused; N]));
+        let place = self.values.reserve(Values([T::default(); N]));
         match self.lengths.get_mut(place as usize) {
             Some(length) => *length = 0,
             None => self.lengths.push(0),
@@ -44,7 +42,9 @@ impl<T: Copy, const N: usize> ShortLists<T, N> {
     /// Keeps a list until it is freed.
     pub fn store(&mut self, list: &[T]) -> u32 {
         let place = self.reserve();
-        list.iter().for_each(|value| self.push(place, *value));
+        for value in list {
+            self.push(place, *value);
+        }
         place
     }
 
@@ -92,12 +92,14 @@ mod tests {
 
     #[test]
     fn values_beyond_the_room_are_left_out() {
-        let mut lists = ShortLists::<u64, 8>::new(0);
+        let mut lists = ShortLists::<u64, 8>::default();
         let other = lists.store(&[7]);
         for round in 0..2 {
             let list = lists.reserve();
             assert_eq!(lists.get(list), []);
-            (1..12).for_each(|value| lists.push(list, round * 100 + value));
+            for value in 1..12 {
+                lists.push(list, round * 100 + value);
+            }
             let values = lists.get(list).iter().copied();
             assert!(values.eq((1..9).map(|value| round * 100 + value)));
             lists.free(list);

@@ -5,6 +5,7 @@ use std::mem::offset_of;
 use incastle_congestion::FrameLimiter;
 use incastle_queueing::PrioritySet;
 use incastle_rdma::Turn;
+use incastle_routing::Marks;
 use incastle_transport::tcp;
 use incastle_units::{Ecn, Time};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::core::{AppIndex, Digest, EndpointIndex, HostIndex};
 use crate::flow::{DATA_HEADERS, Framing, Held, RdmaEndpoint, Transport};
 use crate::layout::Slot;
-use crate::network::{Body, Extras, Identity, Marks, Packet, Pool};
+use crate::network::{Body, Extras, Identity, Packet, Pool};
 
 /// Bytes of TCP and IP headers without options.
 const TCP_HEADERS: u16 = 40;

@@ -176,7 +176,7 @@ impl RdmaEndpoint {
         let packet = self.pair.poll_data(now, rng)?;
         self.payload_sent += u64::from(packet.payload);
         let telemetry = if self.settings.telemetry && packet.is_data() {
-            extras.store_telemetry()
+            extras.telemetry.reserve()
         } else {
             NO_TELEMETRY
         };

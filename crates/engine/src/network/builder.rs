@@ -263,7 +263,8 @@ impl NetworkBuilder {
         }
         if !config.degradations.is_empty() {
             let link = DegradedLink::new(self.seed, index.0, config.degradations);
-            self.wires.insert(index, Wire::new(link));
+            let order = crate::layout::Order::default();
+            self.wires.insert(index, Wire { link, order });
         }
         if let Node::Switch(switch) = from {
             port.observed = true;

@@ -6,7 +6,6 @@ use crate::network::{Body, NO_TELEMETRY, Packet, Pool};
 use crate::probe::UdtControl;
 use incastle_congestion::HopTelemetry;
 use incastle_transport::tcp::{MAX_SACK_BLOCKS, SackBlock};
-use incastle_units::{Bytes, Rate, Time};
 
 /// The SACK blocks of a segment; their number is in the segment.
 pub(crate) type SackBlocks = [SackBlock; MAX_SACK_BLOCKS];
@@ -17,27 +16,12 @@ const MAX_HOPS: usize = 8;
 const FIRST_HOPS: usize = 128;
 
 /// All extras.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Extras {
     pub(crate) sacks: Arena<SackBlocks>,
     pub(crate) controls: Arena<UdtControl>,
     /// Records of hops, in the order of the path.
     pub(crate) telemetry: ShortLists<HopTelemetry, MAX_HOPS>,
-}
-
-impl Default for Extras {
-    fn default() -> Self {
-        Self {
-            sacks: Arena::new(),
-            controls: Arena::new(),
-            telemetry: ShortLists::new(HopTelemetry {
-                rate: Rate::from_bits_per_second(0),
-                at: Time::ZERO,
-                sent: Bytes::ZERO,
-                queue: Bytes::ZERO,
-            }),
-        }
-    }
 }
 
 /// The packets in ports and on links, with their extras.
@@ -52,22 +36,12 @@ impl Extras {
         self.sacks.used() + self.controls.used() + self.telemetry.used()
     }
 
-    /// A place for the telemetry of a packet.
-    pub(crate) fn store_telemetry(&mut self) -> u32 {
-        self.telemetry.reserve()
-    }
-
     /// The telemetry in a place; empty for [`NO_TELEMETRY`].
     pub(crate) fn hops(&self, place: u32) -> &[HopTelemetry] {
         if place == NO_TELEMETRY {
             return &[];
         }
         self.telemetry.get(place)
-    }
-
-    /// Adds the record of a hop.
-    pub(crate) fn stamp(&mut self, place: u32, hop: HopTelemetry) {
-        self.telemetry.push(place, hop);
     }
 
     /// Prefetches the records of the first hops, and the room for the next.

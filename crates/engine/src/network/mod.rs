@@ -41,7 +41,7 @@ pub(crate) use extras::{Arenas, Extras};
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use nic_pauses::NicPauses;
-pub(crate) use packet::{Body, Identity, InFlight, Marks, NO_TELEMETRY, Packet, Pool};
+pub(crate) use packet::{Body, Identity, InFlight, NO_TELEMETRY, Packet, Pool};
 pub(crate) use pause_storm::Storm;
 pub(crate) use pausing::{PauseTimer, Pausing};
 pub(crate) use port::{

@@ -4,7 +4,7 @@
 //! Segments are matched first and everything else out of line: a jump table costs every packet more.
 
 use incastle_queueing::{Classified, EcnQueued, PauseFrame, Priority, Queued};
-use incastle_routing::{Destination, Hop};
+use incastle_routing::{Destination, Hop, Marks};
 use incastle_transport::datagram::Datagram;
 use incastle_transport::tcp::Segment;
 use incastle_transport::udt::wire::DataHeader;
@@ -56,54 +56,6 @@ pub(crate) enum Body {
 
 /// No place in the arena.
 pub(crate) const NO_TELEMETRY: u32 = u32::MAX;
-
-/// The ECN field in the two lowest bits; above it the number of ports passed, which wraps: a hint for the next-hop
-/// cache.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Marks(u8);
-
-impl Marks {
-    const ECN: u8 = 3;
-    const PASSED: u8 = 4;
-
-    /// The marks of a packet that has passed no port.
-    #[inline(always)]
-    pub(crate) const fn of(ecn: Ecn) -> Self {
-        Self(ecn as u8)
-    }
-
-    #[inline(always)]
-    pub(crate) const fn ecn(self) -> Ecn {
-        match self.0 & Self::ECN {
-            0 => Ecn::NotEct,
-            1 => Ecn::Ect0,
-            2 => Ecn::Ce,
-            _ => Ecn::Ect1,
-        }
-    }
-
-    #[inline(always)]
-    const fn ecn_bits(self) -> u64 {
-        (self.0 & Self::ECN) as u64
-    }
-
-    /// Sets another ECN field.
-    #[inline(always)]
-    pub(crate) const fn set_ecn(&mut self, ecn: Ecn) {
-        self.0 = self.0 & !Self::ECN | ecn as u8;
-    }
-
-    #[inline(always)]
-    pub(crate) const fn passed(self) -> usize {
-        (self.0 / Self::PASSED) as usize
-    }
-
-    /// Counts one more port.
-    #[inline(always)]
-    pub(crate) const fn pass(&mut self) {
-        self.0 = self.0.wrapping_add(Self::PASSED);
-    }
-}
 
 /// A packet.
 #[derive(Debug, Clone, Copy)]

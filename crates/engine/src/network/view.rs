@@ -142,7 +142,7 @@ mod tests {
     use incastle_units::Ecn;
 
     use super::*;
-    use crate::network::Marks;
+    use incastle_routing::Marks;
 
     fn tag(size: u16, ecn: Ecn) -> Tag {
         let packet = Packet {

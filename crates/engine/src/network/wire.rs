@@ -13,12 +13,3 @@ pub(crate) struct Wire {
     pub(crate) link: DegradedLink,
     pub(crate) order: Order,
 }
-
-impl Wire {
-    pub(crate) fn new(link: DegradedLink) -> Self {
-        Self {
-            link,
-            order: Order::default(),
-        }
-    }
-}

@@ -366,7 +366,7 @@ mod tests {
 
     use super::*;
     use crate::core::{Purpose, Source, substream};
-    use crate::network::Marks;
+    use incastle_routing::Marks;
 
     fn amount(packets: bool, limit: u64) -> Amount {
         if packets {

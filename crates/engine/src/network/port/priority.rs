@@ -235,7 +235,7 @@ impl PriorityLanes {
         let InSlot { slot, .. } = *self.queue.sending().expect("it is being sent");
         let packet = &mut pool.at_mut(slot).packet;
         if let Some(place) = packet.telemetry() {
-            extras.stamp(
+            extras.telemetry.push(
                 place,
                 HopTelemetry {
                     rate: line.rate(),

@@ -80,6 +80,6 @@ fn stamp(packet: &Packet, at: Time, rate: Rate, [accepted, stored]: [u64; 2], ex
             sent: Bytes::new(accepted - stored),
             queue: Bytes::new(stored - u64::from(packet.size)),
         };
-        extras.stamp(place, record);
+        extras.telemetry.push(place, record);
     }
 }

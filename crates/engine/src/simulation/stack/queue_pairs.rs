@@ -48,20 +48,16 @@ impl<P: Probe> EndpointHandling<'_, P> {
     /// leaves at once, where nothing is before it.
     #[inline(always)]
     fn answer(mut self) -> Rest {
-        if self.endpoint.watched {
+        let owes = self.endpoint.owes_control();
+        if self.endpoint.watched || (owes && !self.answers_at_once()) {
             return self.pump_pair();
         }
+        if let Some(slot) = self.poll_control() {
+            self.network
+                .send_in_place(self.endpoint.host, self.now, slot, self.events);
+        }
         if self.endpoint.owes_control() {
-            if !self.answers_at_once() {
-                return self.pump_pair();
-            }
-            if let Some(slot) = self.poll_control() {
-                self.network
-                    .send_in_place(self.endpoint.host, self.now, slot, self.events);
-            }
-            if self.endpoint.owes_control() {
-                return self.pump_pair();
-            }
+            return self.pump_pair();
         }
         self.forget_answered();
         Rest::Left(Left::finished(false))
@@ -220,11 +216,12 @@ impl<P: Probe> HostStack<P> {
         if handling.note_progress(before, delivered) {
             self.notify(self.flows.arrival(index));
             self.pump_queue_pair(index);
-        } else if is_message {
-            let rest = handling.answer();
-            self.see_to_pair(index, rest);
         } else {
-            let rest = handling.pump_pair();
+            let rest = if is_message {
+                handling.answer()
+            } else {
+                handling.pump_pair()
+            };
             self.see_to_pair(index, rest);
         }
         self.settle_lost();
