@@ -84,7 +84,7 @@ pub struct HopTelemetry {
     pub queue: Bytes,
 }
 
-/// Of no port.
+/// The content of a record that no port has written yet.
 impl Default for HopTelemetry {
     fn default() -> Self {
         Self {

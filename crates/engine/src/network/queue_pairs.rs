@@ -47,7 +47,8 @@ impl QueuePairs {
         pauses.is_some_and(|pauses| pauses.end(now))
     }
 
-    /// Whether it looks for packets of queue pairs at an instant, or before, and has nothing else to send.
+    /// Whether it looks for packets of queue pairs by an instant, and has nothing else to send. Not by NEVER: a queue pair that
+    /// has finished has to leave the round robin.
     pub(crate) fn looks_by(&self, at: Time) -> bool {
         self.control.is_empty() && at < Time::NEVER && self.wakes_at.is_some_and(|wake| wake <= at)
     }
