@@ -312,6 +312,20 @@ def test_the_answer_is_shaded_by_the_bands(made: Observations) -> None:
     assert table["shaded"].equals(table["in_band"])
 
 
+def test_the_revised_control_has_a_value_for_each_claim_about_dcudp(made: Observations) -> None:
+    table = answer.revised(DECLARED, made)
+    about = [name for name, claim in CLAIMS.items() if "default" in claim.cases]
+    of = {column: set(table.filter(column=column)["row"]) for column in table["column"].unique()}
+    assert of["DCUDP"] == set(about)
+    assert of["dcudp-r"] == set(about) - {"fig8-mode"}
+    assert "fig7-throughput" not in of["DCTCP"]
+    assert "text-faster" not in of["UDT"]
+    assert not table.filter(column="dcudp-r")["value"].is_nan().any()
+    (own,) = table.filter(column="DCUDP", row="fig8-dcudp")["value"]
+    scope = DECLARED.scope(made)
+    assert own == answer.of_reading(DECLARED, scope, "fig8-dcudp", BASE)
+
+
 def test_a_figure_of_which_one_column_fails_is_not_shaded(monkeypatch: pytest.MonkeyPatch) -> None:
     made = observations(PAPER, Length.QUICK, made_up)
     of_reading = answer.of_reading

@@ -19,7 +19,7 @@ from incastle.reproduction import claims, figures
 from incastle.reproduction.cells import Cells
 from incastle.reproduction.statistics import number
 
-from .readings import ENDS, SHOWN
+from .readings import BASE, ENDS, SHOWN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from incastle.analysis.expressions import Choice, Scope
-    from incastle.reproduction.claims import Band
+    from incastle.reproduction.claims import Band, Claim
     from incastle.reproduction.declarations import Declarations
     from incastle.reproduction.papers import Observations
 
@@ -50,10 +50,15 @@ FIGURES_ASKED = ("6a", "6b", "7b", "8")
 
 
 @cache
+def known_claims() -> list[Claim]:
+    """Read the claims."""
+    return claims.load(Path(__file__).parent / "claims.toml")
+
+
+@cache
 def bands() -> dict[str, Band]:
     """Read the band of each claim."""
-    known = claims.load(Path(__file__).parent / "claims.toml")
-    return {claim.id: claim.band for claim in known}
+    return {claim.id: claim.band for claim in known_claims()}
 
 
 def of_reading(declared: Declarations, scope: Scope, claim: str, system: Choice) -> float:
@@ -71,6 +76,49 @@ def as_taken(declared: Declarations, runs: Observations) -> pl.DataFrame:
     )
     of_figure = ("row", pl.col("column").str.split(", ").list.first())
     return table.with_columns(shaded=pl.col("in_band").all().over(*of_figure))
+
+
+OTHERS = ("dcudp-r", "dctcp", "udt")
+"""Systems beside the default reading, in the table of the revised control."""
+MODES = ("fig8-mode",)
+"""Claims about the paper's modes, which the others do not have."""
+AGAINST = {
+    "dctcp": (
+        "fig6b-dcudp-dctcp",
+        "fig7-dctcp-least",
+        "fig7-throughput",
+        "text-newcomer-dcudp",
+        "text-rtt-dcudp",
+        "abstract-fairer-dctcp",
+        "abstract-converges-dctcp",
+        "abstract-throughput",
+    ),
+    "udt": ("text-faster",),
+    # A TCP has no counters of UDT.
+    "no counters": ("text-dcudp-loss", "text-packets", "text-faster"),
+}
+"""Claims that compare with a system itself, or that cannot be measured of it."""
+
+
+def revised(declared: Declarations, runs: Observations) -> pl.DataFrame:
+    """Give each claim about DCUDP: its value under the default reading, and of other systems."""
+    scope = declared.scope(runs)
+    systems = {str(one): one for one in scope.names["systems"]}
+    chosen = {"DCUDP": BASE, **{systems[key].of["label"]: systems[key] for key in OTHERS}}
+    return frame(
+        _cell(claim.id, column, of_reading(declared, scope, claim.id, system), claim.id)
+        for claim in known_claims()
+        if BASE.of["label"] in claim.cases
+        for column, system in chosen.items()
+        if _applies(claim.id, system)
+    )
+
+
+def _applies(claim: str, system: Choice) -> bool:
+    if system == BASE:
+        return True
+    without = AGAINST["no counters"] if system.of["kind"] == "tcp" else ()
+    return claim not in (*MODES, *AGAINST.get(str(system), ()), *without)
 
 
 def frame(cells: Iterable[Cell]) -> pl.DataFrame:

@@ -149,6 +149,12 @@ _DCTCP = {
     "switch.queue.marking_threshold": "10 packets",
 }
 _K = "switch.queue.marking_threshold"
+REVISED = {
+    "transport.congestion": "dcudp-r",
+    "switch.queue.kind": "threshold",
+    _K: f"{TH_MAX} packets",
+}
+"""The revised control, over UDT, with the default reading's marks."""
 OTHERS = (
     _system("tcp", "TCP", "tcp", {}),
     _system("tcp-ecn", "TCP-ECN", "tcp", {"transport.ecn": "classic", **RED}),
@@ -161,6 +167,7 @@ OTHERS = (
     # In 10 ms a link takes 833 packets, and slow start brings at most twice as many: no marks.
     _system("dctcp-unmarked", "DCTCP without marks", "tcp", {**_DCTCP, _K: "2000 packets"}),
     _system("udt", "UDT", "udt", {}),
+    _system("dcudp-r", "dcudp-r", "udt", REVISED),
 )
 _END = {end: name for name, end in ENDS.items()}
 AXES = {
