@@ -88,6 +88,7 @@ impl Connection {
         };
         if let Some(rtt) = rtt {
             self.rtt.sample(rtt);
+            self.exp.on_sample(&self.config);
             self.set_clocks();
         }
         let una = self.sender.una();
@@ -237,6 +238,7 @@ impl Connection {
         self.report_lost(now, self.sender.una()..nxt, rng);
         if let Some(accurate) = &mut self.sender.accurate {
             accurate.on_timeout(nxt);
+            self.exp.hold();
         }
     }
 }

@@ -1,6 +1,10 @@
 //! The period of EXP (draft-gg-udt-03, section 6): N (4 RTT + RTTVar + SYN), at least a floor. N counts
 //! expirations without a packet from the peer.
 //!
+//! Under accurate ACKs, whose samples follow Karn's rule, N stays after an expiry with data outstanding until the next
+//! sample (Karn and Partridge 1987). Else a path whose round trip has grown beyond EXP repeats all data, no ACK gives a
+//! sample any more, and EXP never learns the round trip.
+//!
 //! It restarts on ACKs and NAKs with new content, and on any packet while nothing is outstanding. Other
 //! packets of the peer, or repeated ones, do not show that our data arrive. Leaves out the effect of an
 //! expiry.
@@ -21,6 +25,8 @@ pub(super) struct Exp {
     /// N.
     count: u32,
     last_packet_at: Time,
+    /// N stays until a sample.
+    held: bool,
     /// 4 RTT + RTTVar + SYN.
     one: Span,
     /// The period while data are outstanding, and while none are.
@@ -34,6 +40,7 @@ impl Exp {
             from: now,
             count: 1,
             last_packet_at: now,
+            held: false,
             one: Span::ZERO,
             busy: Span::ZERO,
             idle: Span::ZERO,
@@ -64,10 +71,24 @@ impl Exp {
     /// The peer sent something.
     pub(super) fn on_packet(&mut self, now: Time, config: &Config) {
         self.last_packet_at = now;
-        if self.count != 1 {
+        if self.count != 1 && !self.held {
             self.count = 1;
             self.refresh(config);
         }
+    }
+
+    /// A sample of the round trip that follows Karn's rule.
+    pub(super) fn on_sample(&mut self, config: &Config) {
+        if self.held {
+            self.held = false;
+            self.count = 1;
+            self.refresh(config);
+        }
+    }
+
+    /// N stays until the next sample.
+    pub(super) fn hold(&mut self) {
+        self.held = true;
     }
 
     /// The timer restarts: data leave where none were outstanding, an ACK or NAK had new content, or

@@ -373,6 +373,24 @@ fn the_revised_dcudp_finds_a_slower_link_by_its_marks() {
     assert_eq!(state.mode, Some(TransmissionMode::Congestion));
 }
 
+/// A round trip that grows from 4 ms to 120 ms, beyond EXP (4 RTT + RTTVar + SYN): all data are repeated until EXP has
+/// backed off far enough that one packet is acknowledged before, which gives a sample (Karn and Partridge 1987).
+#[test]
+fn a_round_trip_beyond_exp_is_learned() {
+    let path = Path {
+        delay: Span::from_ms(2),
+        ..Path::default()
+    };
+    let config = interface_config();
+    let mut net = Net::under(NamedController::DcudpR, 23, path, &config);
+    transfer(&mut net, 100_000, Span::from_secs(1));
+    net.path.delay = Span::from_ms(60);
+    transfer(&mut net, 2_000_000, Span::from_secs(10));
+    let timeouts = net.a.core().stats().timeouts;
+    assert!((1..10).contains(&timeouts), "{timeouts} timeouts");
+    assert!(net.a.core().smoothed_rtt() > Span::from_ms(100));
+}
+
 /// It learns that marks will never come, and each round with a loss halves the window. 167 packets fill the path.
 #[test]
 fn without_ecn_the_revised_dcudp_halves_at_losses() {
