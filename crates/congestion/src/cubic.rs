@@ -1,12 +1,14 @@
 //! CUBIC (RFC 9438): congestion avoidance by a cubic function of the time since the last reaction,
 //! never slower than Reno would be.
 //!
-//! Slow start is the window rule's (section 4.10 leaves the choice open). Leaves out: W_max at the undoing
+//! Slow start is the window rule's (section 4.10 leaves the choice open). Under Linux's window rule the growth is that
+//! of `cubic_linux`. Leaves out: W_max at the undoing
 //! of spurious reactions (section 4.9). Windows are in segments, as in the RFC.
 
 use incastle_units::{Bytes, Span, Time};
 
-use crate::reno_window::{NewRenoConfig, RenoWindow};
+use crate::cubic_linux::{LinuxGrowth, Shape};
+use crate::reno_window::{NewRenoConfig, RenoWindow, WindowRule};
 use crate::{
     AckSample, CongestionEvent, Context, ControlState, Controller, LimitedBy, Reaction, Window,
 };
@@ -67,6 +69,8 @@ pub struct Cubic {
     epoch: Option<Epoch>,
     /// Until when `elapsed` has been counted.
     counted_until: Time,
+    /// Under Linux's window rule, in place of the epoch.
+    linux: Option<Box<LinuxGrowth>>,
 }
 
 impl Cubic {
@@ -81,6 +85,7 @@ impl Cubic {
             cwnd_prior: 0.0,
             epoch: None,
             counted_until: Time::ZERO,
+            linux: (config.window.rule == WindowRule::Linux).then(Box::default),
         }
     }
 
@@ -149,8 +154,30 @@ impl Cubic {
         self.epoch = Some(epoch);
     }
 
+    /// The same as Linux has it.
+    #[inline(never)]
+    fn grow_by_segments(&mut self, cx: &Context<'_>, ack: &AckSample<'_>) {
+        let left = if self.window.in_slow_start() {
+            self.window.slow_start(ack)
+        } else {
+            ack.segments.into()
+        };
+        let CubicConfig { c, beta, .. } = self.config;
+        if let Some(linux) = &mut self.linux
+            && left > 0
+        {
+            let cwnd = self.window.segments();
+            let credit = linux.update(cx.now, cwnd, left, Shape { c, beta });
+            self.window.avoid_congestion_by(left, credit);
+        }
+    }
+
     /// Sections 4.6 and 4.7: the window before a reaction, which the cubic remembers.
     fn remember(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            let CubicConfig { beta, .. } = self.config;
+            linux.on_reduction(self.window.segments(), self.config.fast_convergence, beta);
+        }
         let cwnd = self.segments();
         self.cwnd_prior = cwnd;
         self.w_max = if self.config.fast_convergence && cwnd < self.w_max {
@@ -184,6 +211,9 @@ impl Cubic {
             self.remember();
         }
         self.epoch = None;
+        if let Some(linux) = &mut self.linux {
+            **linux = LinuxGrowth::default();
+        }
         // Section 4.8: W_max is the window at the beginning of the next congestion avoidance.
         self.w_max = 0.0;
         self.window.on_timeout(cx, backoff, keep(self.config.beta));
@@ -199,6 +229,9 @@ impl Controller for Cubic {
     fn on_sent(&mut self, cx: &mut Context<'_>, size: Bytes) {
         // The first packet after idleness: t does not count the time before it (section 5.8).
         if cx.in_flight <= size {
+            if let Some(linux) = &mut self.linux {
+                linux.on_idle(cx.now.saturating_since(self.counted_until));
+            }
             self.counted_until = cx.now;
         }
     }
@@ -210,8 +243,14 @@ impl Controller for Cubic {
             epoch.elapsed += cx.now.saturating_since(self.counted_until);
         }
         self.counted_until = cx.now;
+        if let (Some(linux), Some(rtt)) = (&mut self.linux, ack.rtt) {
+            linux.on_rtt(cx.now, rtt);
+        }
         if !self.window.may_grow(cx, ack) || ack.acked == Bytes::ZERO {
             return;
+        }
+        if self.linux.is_some() {
+            return self.grow_by_segments(cx, ack);
         }
         if self.window.in_slow_start() {
             self.window.slow_start(ack);

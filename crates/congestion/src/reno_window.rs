@@ -3,6 +3,8 @@
 //! reaction, so that loss and marks of one window of data count once. `slow_start` has the methods that
 //! end slow start before congestion.
 //!
+//! Linux counts windows in whole segments and reduces them by their own size ([`WindowRule`]).
+//!
 //! Leaves out: the temporary inflation of the window in fast recovery (transport), congestion window
 //! validation beyond "do not grow an unused window" (RFC 7661).
 
@@ -12,6 +14,16 @@ use crate::slow_start::{EarlyExit, SlowStart, SlowStartAck};
 use crate::{
     AckSample, CongestionEvent, Context, ControlState, Echo, LimitedBy, Phase, Reaction, Window,
 };
+
+/// How windows are counted, and what a reaction takes its share of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum WindowRule {
+    /// Bytes; the data in flight (RFC 5681, equations 3 and 4).
+    #[default]
+    Rfc,
+    /// Whole segments; the window. `tcp_slow_start`, `tcp_cong_avoid_ai`, `tcp_reno_ssthresh`, Linux 6.18.
+    Linux,
+}
 
 /// Sizes and switches of the window rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,6 +43,8 @@ pub struct NewRenoConfig {
     pub slow_start: SlowStart,
     /// Whether the transport paces segments by [`crate::PacingRatio`]: HyStart takes account of it.
     pub paced: bool,
+    /// That of the RFCs, or Linux's.
+    pub rule: WindowRule,
 }
 
 impl NewRenoConfig {
@@ -46,6 +60,7 @@ impl NewRenoConfig {
             abc_limit: 2,
             slow_start: SlowStart::Standard,
             paced: false,
+            rule: WindowRule::Rfc,
         }
     }
 }
@@ -76,8 +91,8 @@ pub(crate) struct RenoWindow {
     cwnd: u64,
     /// `u64::MAX` while unset.
     ssthresh: u64,
-    /// The bytes that congestion avoidance has not yet turned into growth: the remainder of
-    /// equation 3, in bytes times bytes, less than cwnd bytes.
+    /// What congestion avoidance has not yet turned into growth: the remainder of equation 3, in bytes
+    /// times bytes, less than cwnd bytes; under Linux's rule segments acknowledged.
     counted: u64,
     /// The bytes that the current ACK acknowledged: they were in flight until it came.
     just_acked: u64,
@@ -89,6 +104,7 @@ pub(crate) struct RenoWindow {
     abc_limit: u32,
     grow_on_ece: bool,
     recovering: bool,
+    rule: WindowRule,
     cause: Option<Cause>,
 }
 
@@ -113,6 +129,7 @@ impl RenoWindow {
             abc_limit: config.abc_limit,
             grow_on_ece: config.grow_on_ece,
             recovering: false,
+            rule: config.rule,
             cause: None,
         }
     }
@@ -154,11 +171,30 @@ impl RenoWindow {
         if !self.may_grow(cx, ack) {
             return;
         }
+        if self.rule == WindowRule::Linux {
+            return self.grow_by_segments(ack);
+        }
         if self.in_slow_start() {
             self.slow_start(ack);
         } else {
             self.avoid_congestion(ack.acked.count());
         }
+    }
+
+    /// `tcp_reno_cong_avoid`.
+    #[inline(never)]
+    fn grow_by_segments(&mut self, ack: &AckSample<'_>) {
+        let left = if self.in_slow_start() {
+            self.slow_start(ack)
+        } else {
+            ack.segments.into()
+        };
+        self.avoid_congestion_by(left, self.segments());
+    }
+
+    /// The window in whole segments.
+    pub(crate) fn segments(&self) -> u64 {
+        self.cwnd / self.mss()
     }
 
     /// Takes note of an ACK; whether it may grow the window.
@@ -190,15 +226,49 @@ impl RenoWindow {
     /// Slow start, in counted bytes: RFC 5681, equation 2, with the limit of RFC 3465, section 2.2.
     /// After a timeout it is one segment per ACK, since an ACK may cover data that arrived long
     /// before (RFC 3465, section 2.3).
+    /// Under Linux's rule it ends at ssthresh (`tcp_slow_start`); gives the acknowledged segments that are left for
+    /// congestion avoidance.
     #[inline]
-    pub(crate) fn slow_start(&mut self, ack: &AckSample<'_>) {
+    pub(crate) fn slow_start(&mut self, ack: &AckSample<'_>) -> u64 {
         let limit = match ack.phase {
             Phase::AfterTimeout => 1,
             Phase::Open | Phase::Recovery => u64::from(self.abc_limit),
         };
         let growth = ack.acked.count().min(limit * self.mss());
         let divisor = self.exit.as_ref().map_or(1, |exit| exit.growth_divisor());
+        if self.rule == WindowRule::Linux {
+            let segments = u64::from(ack.segments).min(limit) / divisor;
+            let room = (self.ssthresh - self.cwnd).div_ceil(self.mss());
+            let growth = segments.min(room);
+            self.cwnd = self.cwnd.saturating_add(growth * self.mss());
+            return segments - growth;
+        }
         self.cwnd = self.cwnd.saturating_add(growth / divisor);
+        0
+    }
+
+    /// `tcp_cong_avoid_ai`: one segment for each `credit` acknowledged ones.
+    pub(crate) fn avoid_congestion_by(&mut self, segments: u64, credit: u64) {
+        if segments == 0 {
+            return;
+        }
+        // What a larger credit left counts as one segment, as if gained now.
+        if self.counted >= credit {
+            self.counted = 0;
+            self.cwnd += self.mss();
+        }
+        self.counted += segments;
+        let growth = self.counted / credit;
+        self.counted -= growth * credit;
+        self.cwnd = self.cwnd.saturating_add(growth * self.mss());
+    }
+
+    /// Bytes as whole segments, under Linux's rule.
+    fn whole(&self, bytes: u64) -> u64 {
+        match self.rule {
+            WindowRule::Rfc => bytes,
+            WindowRule::Linux => bytes - bytes % self.mss(),
+        }
     }
 
     /// Congestion avoidance: RFC 5681, equation 3, with the bytes acknowledged in place of one segment
@@ -258,9 +328,12 @@ impl RenoWindow {
     }
 
     /// The flight when the current ACK arrived, limited by the window: the base of a reaction to
-    /// congestion (RFC 5681, equation 4).
+    /// congestion (RFC 5681, equation 4). Under Linux's rule the window.
     pub(crate) fn flight(&self, cx: &Context<'_>) -> u64 {
-        (cx.in_flight.count() + self.just_acked).min(self.cwnd)
+        match self.rule {
+            WindowRule::Rfc => (cx.in_flight.count() + self.just_acked).min(self.cwnd),
+            WindowRule::Linux => self.cwnd,
+        }
     }
 
     /// Reacts to marks by a window of `target` bytes, never less than the floor.
@@ -278,6 +351,7 @@ impl RenoWindow {
     /// Moves the window to `target` bytes, not below the floor, and ends slow start there. A window
     /// that is below the floor since a timeout is not raised.
     pub(crate) fn move_to(&mut self, target: u64) {
+        let target = self.whole(target);
         self.ssthresh = target.max(2 * self.mss());
         self.cwnd = target.max(self.cwnd.min(self.min_cwnd));
         self.counted = 0;
@@ -296,10 +370,13 @@ impl RenoWindow {
     /// If the same window of data was already cut on a mark, the loss is measured against the
     /// flight before that cut. Both are one reaction, that to the loss.
     pub(crate) fn on_loss(&mut self, cx: &Context<'_>, share: impl Fn(u64) -> u64) -> Reaction {
-        let flight = self.cut_on_mark(cx).unwrap_or(cx.in_flight.count());
+        let flight = self.cut_on_mark(cx).unwrap_or(match self.rule {
+            WindowRule::Rfc => cx.in_flight.count(),
+            WindowRule::Linux => self.cwnd,
+        });
         self.remember(cx, Cause::Loss, flight);
         let before = self.cwnd;
-        self.ssthresh = share(flight).max(2 * self.mss());
+        self.ssthresh = self.whole(share(flight)).max(2 * self.mss());
         self.cwnd = self.cwnd.min(self.ssthresh);
         if self.cwnd < before {
             Reaction::Reduced
@@ -316,14 +393,16 @@ impl RenoWindow {
         backoff: u32,
         share: impl Fn(u64) -> u64,
     ) {
+        // `tcp_enter_loss`: a window of data reduces ssthresh once.
+        let reduced = self.rule == WindowRule::Linux && self.covers(cx);
         let flight = self.flight_at_timeout(cx);
         self.remember(cx, Cause::Loss, flight);
         self.recovering = false;
         if let Some(exit) = &mut self.exit {
             exit.on_timeout();
         }
-        if backoff == 0 {
-            self.ssthresh = share(flight).max(2 * self.mss());
+        if backoff == 0 && !reduced {
+            self.ssthresh = self.whole(share(flight)).max(2 * self.mss());
         }
         // The loss window: one segment.
         self.cwnd = self.mss();
@@ -333,11 +412,17 @@ impl RenoWindow {
     /// leaving behind it for a whole timeout. They are not cumulatively acknowledged, but are far
     /// more than the network ever held. No more counts than was in flight when the recovery began.
     fn flight_at_timeout(&self, cx: &Context<'_>) -> u64 {
-        let flight = cx.in_flight.count();
-        match self.last_reaction() {
-            Some(last) if cx.snd_una < last.until => flight.min(last.flight),
-            _ => flight,
+        match self.rule {
+            WindowRule::Linux => self.cwnd,
+            WindowRule::Rfc if self.covers(cx) => cx.in_flight.count().min(self.flight),
+            WindowRule::Rfc => cx.in_flight.count(),
         }
+    }
+
+    /// Whether the first outstanding data were sent before the last reaction.
+    fn covers(&self, cx: &Context<'_>) -> bool {
+        let last = self.last_reaction();
+        last.is_some_and(|last| cx.snd_una < last.until)
     }
 
     /// The last reaction was needless. As Linux has it, the window and the threshold are at least those before.

@@ -3,7 +3,7 @@
 //!
 //! docs/models/tcp.md has the values and their sources.
 
-use incastle_congestion::{NewRenoConfig, SlowStart};
+use incastle_congestion::{NewRenoConfig, SlowStart, WindowRule};
 use incastle_transport::tcp;
 use incastle_units::{Bytes, Span};
 
@@ -14,7 +14,7 @@ use crate::tcp::{AbcLimit, Congestion};
 words! {
     /// Defaults of the keys below.
     pub enum Preset, choice choice_of_preset {
-        /// Linux 6.18: `rack-tlp` with `prr` (reno and cubic after a mark, too) and `f_rto`; HyStart for CUBIC; `min_rto` 200 ms, `max_rto` 120 s.
+        /// Linux 6.18: `rack-tlp` with `prr` (reno and cubic after a mark, too) and `f_rto`; reno and cubic count whole segments; HyStart for CUBIC; `min_rto` 200 ms, `max_rto` 120 s.
         "linux" => Linux,
         /// The RFCs: `rack-tlp` with `prr` and `f_rto`; HyStart++; `min_rto` 1 s, ACKs delayed by up to 500 ms.
         "rfc" => Rfc,
@@ -45,6 +45,20 @@ impl Preset {
         match (self, recovery) {
             (Self::Linux, tcp::Recovery::RackTlp) => tcp::LossDetection::Linux,
             _ => tcp::LossDetection::Rfc,
+        }
+    }
+
+    /// tcp_cong_avoid_ai(), tcp_reno_ssthresh() and tcp_is_cwnd_limited() of Linux. Our DCTCP in the kernel keeps
+    /// fractions of a segment.
+    pub(crate) fn window_rule(
+        self,
+        recovery: tcp::Recovery,
+        congestion: Option<&Congestion>,
+    ) -> WindowRule {
+        if self.prr_on_ecn(recovery, congestion) {
+            WindowRule::Linux
+        } else {
+            WindowRule::Rfc
         }
     }
 

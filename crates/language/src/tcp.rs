@@ -5,7 +5,7 @@ use incastle_congestion::{CwaExtremes, CwaReaction, DtCwa as DtCwaController, Dt
 use incastle_congestion::{D2tcp as D2tcpController, D2tcpConfig};
 use incastle_congestion::{Dctcp as DctcpController, DctcpConfig};
 use incastle_congestion::{NewReno as NewRenoController, NewRenoConfig};
-use incastle_congestion::{PacingRatio, SlowStart};
+use incastle_congestion::{PacingRatio, SlowStart, WindowRule};
 use incastle_congestion::{Prague as PragueController, PragueConfig};
 use incastle_congestion::{Swift as SwiftController, SwiftConfig};
 use incastle_transport::tcp;
@@ -45,12 +45,16 @@ table! {
         value prr: bool = preset.is_recent() && is_rack(recovery) && !is_bbr(congestion.as_ref()), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"` and under bbr";
         /// The same after a mark, as in Linux: the window falls over a round trip. Else a mark sets it at once. It needs `recovery = "rack-tlp"`.
         value prr_on_ecn: bool = preset.prr_on_ecn(recovery, congestion.as_ref()), shown "true under new-reno, reno and cubic with `preset = \"linux\"` and `recovery = \"rack-tlp\"`, else false";
+        /// Windows in bytes, or as Linux in whole segments. `"linux"` needs `recovery = "rack-tlp"`.
+        value window_rule: WindowRule = preset.window_rule(recovery, congestion.as_ref()), shown "`\"linux\"` under new-reno, reno and cubic with `preset = \"linux\"` and `recovery = \"rack-tlp\"`, else `\"rfc\"`";
         /// Detection of spurious timeouts, which are then undone (RFC 5682).
         value f_rto: bool = preset.is_recent() && is_rack(recovery), shown "true under `recovery = \"rack-tlp\"`, else false; false under `preset = \"ns-2-2010\"`";
         /// RACK-TLP as RFC 8985 has it, or as Linux: with longer timers of probes and of reordering, and without timestamps. `"linux"` needs `recovery = "rack-tlp"`.
         value loss_detection: tcp::LossDetection = preset.loss_detection(recovery), shown "`\"linux\"`; `\"rfc\"` under another `preset` or `recovery`";
         /// The use of ECN.
         value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp, dt-cwa and prague, else `\"off\"`";
+        /// Under `ecn = "classic"`: the first mark, the packet after it, and CWR are acknowledged at once, as in Linux.
+        value quick_acks_on_ecn: bool = preset == Preset::Linux, shown "true under `preset = \"linux\"`, else false";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
         value ce_change: tcp::CeChange = tcp::CeChange::Linux;
         /// Whether SYN, SYN-ACK, pure ACKs and retransmissions are ECN-capable too.
@@ -268,7 +272,16 @@ words! {
     for tcp::LossDetection {
         /// A probe after two round trips, and the delay of an ACK where one may be delayed (RFC 8985).
         "rfc" => Rfc,
-        /// A probe 2 ms after two round trips, or `min_rto` after them with one segment outstanding; 2 ms more for reordering; no timestamps (Linux 6.18).
+        /// A probe 2 ms after two round trips, or `min_rto` after them with one segment outstanding; 2 ms more for reordering; no timestamps; a lost retransmission reduces nothing (Linux 6.18).
+        "linux" => Linux,
+    }
+}
+
+words! {
+    for WindowRule {
+        /// In bytes. A reaction takes a share of the data in flight, and a window grows while it is full (RFC 5681).
+        "rfc" => Rfc,
+        /// In whole segments. A reaction takes a share of the window, and a window that was full grows until all of it is acknowledged (Linux 6.18).
         "linux" => Linux,
     }
 }
@@ -315,6 +328,15 @@ word_or! {
 }
 
 impl Congestion {
+    /// Whether windows may be counted like this: those of the others have rules of their own.
+    pub fn follows(&self, rule: WindowRule) -> bool {
+        rule == WindowRule::Rfc
+            || matches!(
+                self,
+                Self::NewReno(_) | Self::Reno(_) | Self::Cubic(_) | Self::Dctcp(_) | Self::D2tcp(_)
+            )
+    }
+
     /// Whether slow start may end like this.
     pub fn knows(&self, slow_start: SlowStart) -> bool {
         match slow_start {
@@ -479,6 +501,8 @@ impl Tcp {
             dsack: self.dsack,
             prr: self.prr,
             prr_on_ecn: self.prr_on_ecn,
+            window_rule: self.window_rule,
+            quick_acks_on_ecn: self.quick_acks_on_ecn,
             f_rto: self.f_rto,
             loss_detection: self.loss_detection,
             ecn: self.ecn.with(self.ce_change),
@@ -524,6 +548,7 @@ impl Tcp {
             },
             slow_start: self.slow_start,
             paced: self.pacing,
+            rule: self.window_rule,
         };
         self.congestion.controller(window, hops, burst)
     }

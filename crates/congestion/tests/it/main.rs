@@ -13,6 +13,7 @@ mod dt_cwa;
 mod fuzz;
 mod hystart;
 mod invariants;
+mod linux_window;
 mod new_reno;
 mod pacing;
 mod prague;

@@ -25,8 +25,13 @@ from = "sender:0"
 to = "receiver"
 "#;
 
+/// With the growth of RFC 9438: after slow start Linux's CUBIC grows by a twentieth per round trip until the first loss.
 fn long_fat(slow_start: &str) -> Output {
-    result(LONG_FAT, &[("transport.slow_start", slow_start)])
+    let sets = [
+        ("transport.slow_start", slow_start),
+        ("transport.window_rule", "rfc"),
+    ];
+    result(LONG_FAT, &sets)
 }
 
 fn drops(output: &Output) -> u64 {

@@ -1,5 +1,6 @@
 //! Checks of `[transport]` and of each group's own transport.
 
+use incastle_congestion::WindowRule;
 use incastle_transport::tcp::{LossDetection, MAX_RECEIVE_WINDOW, Recovery};
 use incastle_units::{Amount, Span};
 
@@ -140,6 +141,7 @@ fn check_tcp(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
     }
     check_swift(path, tcp, cx);
     check_slow_start(path, tcp, cx);
+    check_window_rule(path, tcp, cx);
     check_rack(path, tcp, cx);
     check_probes(path, tcp, cx);
     check_bbr(path, tcp, cx);
@@ -194,6 +196,18 @@ fn check_slow_start(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
     .help("\"hystart\" is for cubic; \"hystart++\" for new-reno, reno, cubic, dctcp and d2tcp");
 }
 
+fn check_window_rule(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
+    if tcp.congestion.follows(tcp.window_rule) {
+        return;
+    }
+    let word = tcp.congestion.word();
+    cx.error_at(
+        &written(path, &["window_rule", "congestion"], cx),
+        format!("window_rule = \"linux\" is no choice of {word}"),
+    )
+    .help("it is for new-reno, reno, cubic, dctcp and d2tcp; set window_rule = \"rfc\"");
+}
+
 /// The mechanisms that need the records of RACK-TLP.
 fn check_rack(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
     let unknown = |keys: Vec<String>| keys.iter().any(|key| key.ends_with("transport.recovery"));
@@ -209,6 +223,11 @@ fn check_rack(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         (
             "loss_detection",
             tcp.loss_detection == LossDetection::Linux,
+            "\"linux\"",
+        ),
+        (
+            "window_rule",
+            tcp.window_rule == WindowRule::Linux,
             "\"linux\"",
         ),
     ];

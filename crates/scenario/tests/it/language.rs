@@ -77,15 +77,17 @@ fn shipped() -> Vec<PathBuf> {
 }
 
 /// Scenarios that offer more than a link carries on purpose: sources of a constant rate that never run dry.
-const OVERLOADED: [&str; 10] = [
+const OVERLOADED: [&str; 12] = [
     "examples/changing-rate.toml",
     "dcudp/scenarios/after-dcudp.toml",
     "dcudp/scenarios/after-tcp.toml",
+    "dcudp/scenarios/after-udt.toml",
     "dcudp/scenarios/cbr-dcudp.toml",
     "dcudp/scenarios/cbr-tcp.toml",
     "dcudp/scenarios/cbr-udt.toml",
     "dcudp/scenarios/newcomer-dcudp.toml",
     "dcudp/scenarios/newcomer-tcp.toml",
+    "dcudp/scenarios/newcomer-udt.toml",
     "qcn_incast/scenarios/baseline-capacity.toml",
     "qcn_incast/scenarios/baseline-input.toml",
 ];

@@ -1,7 +1,7 @@
 //! The sets of TCP's defaults: `transport.preset`.
 
 use incastle_congestion::{
-    AckSample, Context, Controller as _, Echo, LimitedBy, Phase, SlowStart, Window,
+    AckSample, Context, Controller as _, Echo, LimitedBy, Phase, SlowStart, Window, WindowRule,
 };
 use incastle_scenario::language::tcp::{AbcLimit, Tcp};
 use incastle_transport::tcp::{Config, LossDetection, Recovery};
@@ -83,6 +83,27 @@ fn after_a_mark_reno_and_cubic_lower_the_window_as_in_linux() {
             .to_config(1)
             .prr_on_ecn
     );
+}
+
+#[test]
+fn linux_counts_whole_segments_and_acknowledges_marks_at_once() {
+    let of = |preset, control| {
+        let sets = [
+            ("transport.preset", preset),
+            ("transport.congestion", control),
+        ];
+        let config = tcp(&sets).to_config(1);
+        (config.window_rule, config.quick_acks_on_ecn)
+    };
+    for control in ["new-reno", "reno", "cubic"] {
+        assert_eq!(of("linux", control), (WindowRule::Linux, true), "{control}");
+        assert_eq!(of("rfc", control), (WindowRule::Rfc, false), "{control}");
+    }
+    for control in ["dctcp", "prague", "swift", "bbr"] {
+        assert_eq!(of("linux", control).0, WindowRule::Rfc, "{control}");
+    }
+    let sack = tcp(&[("transport.recovery", "sack")]).to_config(1);
+    assert_eq!(sack.window_rule, WindowRule::Rfc);
 }
 
 #[test]

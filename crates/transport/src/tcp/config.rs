@@ -4,7 +4,7 @@
 //! docs/models/tcp.md repeat them from here. Leaves out: the parameters of the window rule, which
 //! belong to the controllers.
 
-use incastle_congestion::PacingRatio;
+use incastle_congestion::{PacingRatio, WindowRule};
 use incastle_units::{Bytes, Span};
 use thiserror::Error;
 
@@ -97,12 +97,18 @@ pub struct Config {
     pub prr: bool,
     /// The same after a mark; else a mark sets the window at once.
     pub prr_on_ecn: bool,
+    /// When a sender counts as limited by its window: while it fills it, or as Linux. The controller's
+    /// constructor reads it, too.
+    pub window_rule: WindowRule,
     /// Detection of spurious timeouts (RFC 5682).
     pub f_rto: bool,
     /// RACK-TLP as RFC 8985 has it, or as Linux.
     pub loss_detection: LossDetection,
     /// ECN.
     pub ecn: EcnMode,
+    /// Whether the first mark, the packet after it, and CWR are acknowledged immediately (Linux), under
+    /// classic ECN.
+    pub quick_acks_on_ecn: bool,
     /// Whether SYN, SYN-ACK, pure ACKs, probes and retransmissions are ECN-capable too.
     pub ect_on_control: bool,
     /// Whether the connection opens with a three-way handshake or starts established.
@@ -144,9 +150,11 @@ impl Default for Config {
             dsack: false,
             prr: false,
             prr_on_ecn: false,
+            window_rule: WindowRule::Rfc,
             f_rto: false,
             loss_detection: LossDetection::Rfc,
             ecn: EcnMode::Off,
+            quick_acks_on_ecn: false,
             ect_on_control: EcnMode::Off.default_ect_on_control(),
             handshake: true,
             l4s: false,
@@ -201,7 +209,7 @@ pub enum ConfigError {
     NoGranularity,
     /// A mechanism whose prerequisite is missing.
     #[error(
-        "tail_loss_probe, dsack, prr, prr_on_ecn, f_rto and Linux's loss_detection need recovery by RACK-TLP"
+        "tail_loss_probe, dsack, prr, prr_on_ecn, f_rto, and Linux's loss_detection and window_rule need recovery by RACK-TLP"
     )]
     NeedsRack,
     /// The limits of the timer contradict each other.
@@ -220,7 +228,8 @@ impl Config {
         let mechanisms = [self.tail_loss_probe, self.dsack, self.f_rto];
         let needs_rack = mechanisms.contains(&true)
             || reductions.contains(&true)
-            || self.loss_detection != LossDetection::Rfc;
+            || self.loss_detection != LossDetection::Rfc
+            || self.window_rule != WindowRule::Rfc;
         let mistakes = [
             (self.mss == 0, ConfigError::NoSegment),
             (self.delayed_ack_count == 0, ConfigError::NoAck),

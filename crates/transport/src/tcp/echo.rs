@@ -6,13 +6,20 @@ use incastle_units::Ecn;
 use super::config::{CeChange, EcnMode};
 use super::segment::Flags;
 
+/// Of the first mark, Linux 6.18.
+const QUICK_ACKS: u8 = 2;
+
 /// The state of the echo.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EchoState {
     /// No ECN.
     Off,
     /// RFC 3168, section 6.1.3: on from a mark until CWR.
-    Classic { echoing: bool },
+    Classic {
+        echoing: bool,
+        /// Packets that are acknowledged immediately, where Linux's quick ACKs are on.
+        quick: u8,
+    },
     /// RFC 8257, section 3.2: the CE bit of the last data packet (DCTCP.CE).
     Dctcp { ce: bool, kind: CeChange },
 }
@@ -21,7 +28,10 @@ impl EchoState {
     pub(super) fn new(mode: EcnMode) -> Self {
         match mode {
             EcnMode::Off => Self::Off,
-            EcnMode::Classic => Self::Classic { echoing: false },
+            EcnMode::Classic => Self::Classic {
+                echoing: false,
+                quick: 0,
+            },
             EcnMode::Dctcp(kind) => Self::Dctcp { ce: false, kind },
         }
     }
@@ -31,7 +41,7 @@ impl EchoState {
     pub(super) fn echoes(self) -> bool {
         match self {
             Self::Off => false,
-            Self::Classic { echoing } => echoing,
+            Self::Classic { echoing, .. } => echoing,
             Self::Dctcp { ce, .. } => ce,
         }
     }
@@ -45,6 +55,21 @@ impl EchoState {
         }
     }
 
+    /// Whether Linux acknowledges a data packet immediately: with CWR (`tcp_ecn_accept_cwr`), or if the first
+    /// mark is on it or on the one before (`tcp_data_ecn_check`). The sender's window may be very small.
+    #[inline]
+    pub(super) fn is_quick(&mut self, ecn: Ecn, flags: Flags) -> bool {
+        let Self::Classic { echoing, quick } = self else {
+            return false;
+        };
+        if ecn == Ecn::Ce && !*echoing {
+            *quick = QUICK_ACKS;
+        }
+        let is_quick = *quick > 0 || flags.contains(Flags::CWR);
+        *quick = quick.saturating_sub(1);
+        is_quick
+    }
+
     /// Takes in the ECN field and the flags of a data packet.
     #[inline]
     pub(super) fn on_packet(&mut self, ecn: Ecn, flags: Flags) {
@@ -52,7 +77,7 @@ impl EchoState {
         match self {
             Self::Off => {}
             // CWR ends the echo of earlier marks, not that of a mark on the packet itself.
-            Self::Classic { echoing } => {
+            Self::Classic { echoing, .. } => {
                 *echoing = marked || (*echoing && !flags.contains(Flags::CWR));
             }
             Self::Dctcp { ce, .. } => *ce = marked,

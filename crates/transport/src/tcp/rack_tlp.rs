@@ -5,8 +5,11 @@
 
 mod marks;
 mod sending;
+mod usage;
 
-use incastle_congestion::{CongestionEvent, ControlState, Controller, Echo, LimitedBy, Phase};
+use incastle_congestion::{
+    CongestionEvent, ControlState, Controller, Echo, LimitedBy, Phase, WindowRule,
+};
 use incastle_recovery::{
     Acknowledged, Delivery, FRto, Flight, Interval, ProbeAck, Prr, Rack, Reordering, Signs,
     TailLossProbe, Undo, probe_timeout,
@@ -21,6 +24,7 @@ use super::sender::Sender;
 use super::sequence::offset;
 use super::stats::RackTlpStats;
 use super::timer::Purpose;
+use usage::{Usage, recover_fs};
 
 /// The state of one sender.
 pub(super) struct RackTlp {
@@ -37,6 +41,8 @@ pub(super) struct RackTlp {
     reacted_at: u64,
     /// The next retransmission leaves for any window.
     forced: bool,
+    /// Under Linux's window rule.
+    usage: Option<Usage>,
     /// When the reordering timer fires, or NEVER.
     reordering_at: Time,
     /// When a probe is due, or NEVER.
@@ -50,7 +56,7 @@ pub(super) struct RackTlp {
 
 impl RackTlp {
     /// `sampled` where the controller takes samples of the delivery rate.
-    pub(super) fn new(sampled: bool) -> Self {
+    pub(super) fn new(sampled: bool, rule: WindowRule) -> Self {
         Self {
             flight: Flight::new(sampled),
             rack: Rack::default(),
@@ -61,6 +67,7 @@ impl RackTlp {
             undo: None,
             reacted_at: 0,
             forced: false,
+            usage: (rule == WindowRule::Linux).then(Usage::default),
             reordering_at: Time::NEVER,
             probe_at: Time::NEVER,
             rto_at: Time::NEVER,
@@ -92,6 +99,14 @@ impl RackTlp {
             && self.probe.is_idle()
             && !self.flight.is_sampled()
             && self.rack.is_calm(&self.flight)
+    }
+
+    /// Data left up to `nxt`, or none could: `full` where the window has no room for a further segment.
+    #[inline(always)]
+    fn note_usage(&mut self, una: u64, nxt: u64, full: bool) {
+        if let Some(usage) = &mut self.usage {
+            usage.note(una, nxt, full);
+        }
     }
 
     /// The window: that of PRR, where a reduction is under way.
@@ -212,13 +227,23 @@ impl Sender {
             echo: info.echo,
             acked: info.ack.min(written) - una.min(written),
             rtt,
-            limited_by: self.stream.limit.by(),
+            limited_by: self.limited_by(io),
         };
         self.report_ack(io, progress);
         if self.is_reducing_for_mark() {
             self.reduce(io, info.ack - una, true);
         }
         self.restart_timers(io, true);
+    }
+
+    /// The limit on sending, for the controller.
+    #[inline(always)]
+    fn limited_by(&self, io: &Io<'_>) -> LimitedBy {
+        let rack = self.rack.as_ref();
+        match rack.and_then(|rack| rack.usage.as_ref()) {
+            Some(usage) => usage.limited_by(&io.algorithm.state()),
+            None => self.stream.limit.by(),
+        }
     }
 
     /// Any acceptable acknowledgement; gives whether it acknowledged something new.
@@ -246,7 +271,7 @@ impl Sender {
         io.stats.duplicate_acks += u64::from(informs && !advanced);
         if flight_size > 0 && (informs || info.pure || info.echo == Echo::Congestion) {
             let limited_by = if informs {
-                self.stream.limit.by()
+                self.limited_by(io)
             } else {
                 LimitedBy::Application
             };
@@ -381,7 +406,9 @@ impl Sender {
         let again = found.lost_repeat.is_some_and(|it| it >= rack.reacted_at);
         let reaction = match self.recovery.phase() {
             Phase::Open if lost > 0 => Some(Cause::Loss),
-            Phase::Recovery if again => Some(Cause::LostRetransmission),
+            Phase::Recovery if again && io.config.loss_detection == LossDetection::Rfc => {
+                Some(Cause::LostRetransmission)
+            }
             Phase::Open | Phase::Recovery | Phase::AfterTimeout => None,
         };
         if reaction.is_some() {
@@ -410,7 +437,8 @@ impl Sender {
         if io.config.prr {
             // RFC 9937, section 6.1.
             let unreported = max - una - rack.flight.sacked_octets();
-            rack.prr = Some(Box::new(Prr::new(unreported + delivered)));
+            let recover_fs = recover_fs(io.config, unreported + delivered, io.window().cwnd);
+            rack.prr = Some(Box::new(Prr::new(recover_fs)));
         }
         let count = rack.flight.lost_segments();
         let largest = rack.flight.last_lost().map_or(una, |lost| lost.seq);

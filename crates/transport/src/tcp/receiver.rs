@@ -1,7 +1,8 @@
 //! The receiver half: reassembly, the advertised window, delayed and immediate ACKs (RFC 5681,
 //! section 4.2; RFC 9293, section 3.8.6), and when marks are echoed.
 //!
-//! Leaves out: quick ACKs at the start of a connection, and discarding of data that was reported.
+//! Leaves out: quick ACKs at the start of a connection and after losses, and discarding of data that was
+//! reported.
 
 use incastle_recovery::Interval;
 use incastle_units::{Ecn, Time};
@@ -207,7 +208,7 @@ impl Receiver {
         }
         if segment.payload > 0 || segment.flags.contains(Flags::FIN) {
             stats.segments_received += 1;
-            self.update_echo(arrival, stats);
+            self.update_echo(arrival, config, stats);
             self.accept(segment, config, stats);
         } else if wire(self.next).wrapping_sub(segment.seq) == 1 {
             // A window probe (RFC 9293, section 3.8.6.1): an empty segment just outside the window,
@@ -229,7 +230,7 @@ impl Receiver {
     }
 
     #[inline]
-    fn update_echo(&mut self, arrival: &Arrival<'_>, stats: &mut Stats) {
+    fn update_echo(&mut self, arrival: &Arrival<'_>, config: &Config, stats: &mut Stats) {
         stats.ce_received += u64::from(arrival.ecn == Ecn::Ce);
         if let Some(kind) = self.echo.change(arrival.ecn) {
             // RFC 8257, section 3.2, and figure 10 of the DCTCP paper: segments before the change
@@ -239,7 +240,11 @@ impl Receiver {
             }
             self.immediate = kind == CeChange::Linux;
         }
-        self.echo.on_packet(arrival.ecn, arrival.segment.flags);
+        let flags = arrival.segment.flags;
+        if config.quick_acks_on_ecn {
+            self.immediate |= self.echo.is_quick(arrival.ecn, flags);
+        }
+        self.echo.on_packet(arrival.ecn, flags);
     }
 
     #[inline]

@@ -469,10 +469,13 @@ impl Sender {
         };
         let mut cx = self.context(io.now, io.rng);
         io.algorithm.on_ack(&mut cx, &sample);
-        if echo == Echo::Congestion && self.report(io, CongestionEvent::Ecn) == Reaction::Reduced {
-            io.stats.ecn_reductions += 1;
-            if io.config.prr_on_ecn {
-                self.begin_reduction_for_mark(acked);
+        if echo == Echo::Congestion {
+            let before = io.window().cwnd;
+            if self.report(io, CongestionEvent::Ecn) == Reaction::Reduced {
+                io.stats.ecn_reductions += 1;
+                if io.config.prr_on_ecn {
+                    self.begin_reduction_for_mark(io.config, acked, before);
+                }
             }
         }
     }

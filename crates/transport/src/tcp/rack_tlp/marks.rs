@@ -7,6 +7,8 @@ use incastle_congestion::Phase;
 use incastle_recovery::Prr;
 
 use super::RackTlp;
+use super::usage::recover_fs;
+use crate::tcp::config::Config;
 use crate::tcp::sender::Sender;
 
 impl RackTlp {
@@ -43,9 +45,15 @@ impl Sender {
         self.recovery.phase()
     }
 
-    /// The controller has lowered its window at an acknowledgement with ECE, which acknowledged this many octets.
+    /// The controller has lowered its window from `before` at an acknowledgement with ECE, which acknowledged this
+    /// many octets.
     #[cold]
-    pub(in crate::tcp) fn begin_reduction_for_mark(&mut self, acked: u64) {
+    pub(in crate::tcp) fn begin_reduction_for_mark(
+        &mut self,
+        config: &Config,
+        acked: u64,
+        before: u64,
+    ) {
         let (una, max) = (self.space.una(), self.space.max());
         let Some(rack) = &mut self.rack else {
             return;
@@ -53,7 +61,8 @@ impl Sender {
         // RFC 9937, section 6.1, for the RecoverFS of a loss.
         let outstanding = max - una - rack.flight.sacked_octets() + acked;
         if self.recovery.phase() == Phase::Open && outstanding > 0 {
-            rack.prr = Some(Box::new(Prr::new(outstanding)));
+            let recover_fs = recover_fs(config, outstanding, before);
+            rack.prr = Some(Box::new(Prr::new(recover_fs)));
             rack.marked_until = Some(max);
         }
     }

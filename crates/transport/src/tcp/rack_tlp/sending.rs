@@ -25,7 +25,12 @@ impl Sender {
     /// The next segment that may leave now.
     #[inline(never)]
     pub(in crate::tcp) fn poll_by_time(&mut self, io: &mut Io<'_>) -> Option<Chunk> {
-        let sampled = || Box::new(RackTlp::new(io.algorithm.samples_rate()));
+        let sampled = || {
+            Box::new(RackTlp::new(
+                io.algorithm.samples_rate(),
+                io.config.window_rule,
+            ))
+        };
         let rack = self.rack.get_or_insert_with(sampled);
         if rack.probe.due {
             return self.poll_probe(io.config);
@@ -90,7 +95,9 @@ impl Sender {
             FRto::Probing { segments } => segments > 0,
             FRto::Off | FRto::Repeated => outstanding + wanted <= cwnd,
         };
+        let by_window = limited_by == LimitedBy::Window;
         if !admitted {
+            rack.note_usage(una, nxt, by_window);
             self.stream.limit.set(limited_by);
             self.stream.burst.end();
             return None;
@@ -111,6 +118,8 @@ impl Sender {
         }
         let rack = self.rack.as_mut()?;
         rack.f_rto.take_segment();
+        let full = by_window && outstanding + len + u64::from(io.config.mss) > cwnd;
+        rack.note_usage(una, nxt + len, full);
         let flight = nxt - una;
         self.recovery
             .note_new_data((flight + len).saturating_sub(cwnd.max(flight)));

@@ -87,6 +87,43 @@ fn a_marked_cwr_segment_keeps_the_echo() {
     );
 }
 
+/// `tcp_data_ecn_check` and `tcp_ecn_accept_cwr` of Linux: of eight packets the third is marked, the seventh has CWR.
+#[test]
+fn linux_acknowledges_the_first_mark_the_next_packet_and_cwr_at_once() {
+    let acks = |quick| {
+        let mut receiver = Receiver::new(&Config {
+            quick_acks_on_ecn: quick,
+            delayed_ack_count: 2,
+            ..classic()
+        });
+        let mut sent = Vec::new();
+        for number in 0..8 {
+            let mut segment = data(ms(number), number * 1000, 1000);
+            if number == 6 {
+                segment.flags = segment.flags.with(Flags::CWR);
+            }
+            let ecn = if number == 2 { Ecn::Ce } else { Ecn::Ect0 };
+            sent.extend(receiver.take(&segment, ecn, Batch::Last));
+        }
+        sent
+    };
+    let delayed = [
+        "1 B ack 2000",
+        "3 B ECE ack 4000",
+        "5 B ECE ack 6000",
+        "7 B ack 8000",
+    ];
+    assert_eq!(acks(false), delayed);
+    let quick = [
+        "1 B ack 2000",
+        "2 B ECE ack 3000",
+        "3 B ECE ack 4000",
+        "5 B ECE ack 6000",
+        "6 B ack 7000",
+    ];
+    assert_eq!(acks(true), quick);
+}
+
 /// The ACKs of a receiver with m = 2 for segments of 1000 B, one per millisecond (`C`: marked), and
 /// after the delayed-ACK timer.
 fn answers(kind: CeChange, run: &str) -> Vec<String> {
