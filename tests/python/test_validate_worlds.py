@@ -29,6 +29,7 @@ ON_TIME = {
     "dilation": 1,
     "comparable": True,
     "lateness": {"p99_us": 9.0},
+    "endpoint_lateness": {"p99_us": 20.0},
     "base_rtt_s": 1e-3,
     "stalled_share": 0.001,
     "stolen_s": 0.0,

@@ -75,6 +75,7 @@ def test_a_late_run_is_not_comparable() -> None:
     late = {"mean_us": 10.0, "p50_us": 10.0, "p99_us": 60.0, "max_us": 100.0}
     network = {"lateness": late, "stolen_s": 0.0, "refused": 0, "stalled_s": 0.0, "seconds": 1.0}
     outcome = {"network": network, "base_rtt_s": 1e-4, "real_time": True, "missing_settings": []}
+    outcome["endpoint_lateness"] = late
     # A tenth of 100 us is 10 us: 60 us need a dilation of 6 or more.
     of_linux = counterpart.Counterpart("linux", {})
     world = api._world(outcome, 1, of_linux)
@@ -86,6 +87,13 @@ def test_a_late_run_is_not_comparable() -> None:
     world = api._world(outcome, 10, of_linux)
     assert (world["comparable"], world["dilation_needed"]) == (False, 50)
     assert any("stood still for 3.0 % of the time" in note for note in api.notes(world))
+    # A tenth of the base RTT is 100 us at a dilation of 10: servers wait for one another.
+    network["stalled_s"] = 0.0
+    outcome["endpoint_lateness"] = late | {"p99_us": 220.0}
+    world = api._world(outcome, 10, of_linux)
+    assert (world["comparable"], world["dilation_needed"]) == (False, 50)
+    assert any("written up to 220 us late, more than a tenth" in note for note in api.notes(world))
+    assert api._world(outcome, 50, of_linux)["comparable"]
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,8 @@ fn measure(plan: &ExperimentPlan, network: Network, medium: impl Medium) -> io::
     };
     let (endpoints, missing) = medium.prepare(plan, &hosts.namespaces, time)?;
     let by_address = endpoints.by_address().clone();
-    let workload = Workload::new(plan, endpoints, time);
+    let request_times = request_times(plan, network.graph());
+    let workload = Workload::new(plan, endpoints, time, request_times);
     let mut switch = Switch::new(clock, network, hosts.devices, plan.network.seed)?;
     sample_queues(plan, &time, switch.network());
     let (ended, ends) = io::pipe()?;
@@ -181,6 +182,22 @@ fn measure(plan: &ExperimentPlan, network: Network, medium: impl Medium) -> io::
             .map(|((bin, host), bytes)| (bin, host, bytes))
             .collect(),
     })
+}
+
+/// By flow: the time that a request takes where only those before it in its round wait, in real time.
+fn request_times(plan: &ExperimentPlan, graph: &Graph) -> Vec<Span> {
+    let hosts = plan.ends();
+    let mut times = vec![Span::ZERO; hosts.len()];
+    for requests in &plan.requests {
+        let size = ACK + requests.request.0;
+        let mut waits = Span::ZERO;
+        for &flow in &requests.flows {
+            let (server, client) = hosts[flow];
+            times[flow] = waits + graph.idle_time(client, server, size);
+            waits += graph.sending_time(client, server, size);
+        }
+    }
+    times
 }
 
 /// The shortest round trip of a connection where nothing waits, in real time: a full packet, and its ACK.

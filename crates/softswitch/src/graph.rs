@@ -133,6 +133,12 @@ impl Graph {
         sum
     }
 
+    /// The time that a packet of this size occupies the first link from one host to another.
+    pub fn sending_time(&self, from: usize, to: usize, size: Bytes) -> Span {
+        let port = self.next[from][to].expect("there is a path between hosts");
+        self.ports[port].config.rate.span_of(size)
+    }
+
     /// The number of switches between two hosts.
     pub fn switches_between(&self, from: usize, to: usize) -> u32 {
         let (mut node, mut count) = (from, 0);

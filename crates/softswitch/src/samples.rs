@@ -118,7 +118,7 @@ impl Default for Lateness {
 }
 
 /// Lateness in microseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 pub struct LatenessSummary {
     /// The mean.
     pub mean_us: f64,

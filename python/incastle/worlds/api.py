@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from incastle.scenario import Scenario
 
 ALLOWED_LATENESS = 0.1
-"""Of the base RTT: packets later than this change the control's loop."""
+"""Of the base RTT: packets later than this change the control's loop, and responses that one
+machine writes one after another no longer meet in a queue."""
 ALLOWED_STALLS = 0.01
 """Of the time: while the switch stands still few packets are late, because none arrive."""
 STEPS = (1, 2, 5)
@@ -123,14 +124,14 @@ def _world(
 ) -> dict[str, Any]:
     """Return what the machine did, and whether the result can be compared."""
     network = outcome["network"]
-    lateness, base_rtt_s = network["lateness"], outcome["base_rtt_s"]
-    allowed_us = ALLOWED_LATENESS * base_rtt_s * dilation * 1e6
+    base_rtt_s = outcome["base_rtt_s"]
     found = {
         "name": other.world,
         "kernel": platform.release(),
         "dilation": dilation,
         "base_rtt_s": base_rtt_s,
-        "lateness": lateness,
+        "lateness": network["lateness"],
+        "endpoint_lateness": outcome["endpoint_lateness"],
         "stalled_share": network["stalled_s"] / (network["seconds"] * dilation),
         "stolen_s": network["stolen_s"],
         "real_time": outcome["real_time"],
@@ -139,12 +140,22 @@ def _world(
         "not_scaled": list(other.not_scaled) if dilation > 1 else [],
         "controls": other.controls,
     }
-    # A switch that stands still needs more idle time, and so slower packets.
-    excess = max(lateness["p99_us"] / allowed_us, found["stalled_share"] / ALLOWED_STALLS)
+    excess = max(_excesses(found).values())
     found["comparable"] = excess <= 1
     if excess > 1:
         found["dilation_needed"] = _round_up(dilation * excess)
     return found
+
+
+def _excesses(world: dict[str, Any]) -> dict[str, float]:
+    """Return each error of the machine over what is allowed of it."""
+    rtt_us = world["base_rtt_s"] * world["dilation"] * 1e6
+    return {
+        # A switch that stands still needs more idle time, and so slower packets.
+        "stalls": world["stalled_share"] / ALLOWED_STALLS,
+        "lateness": world["lateness"]["p99_us"] / (ALLOWED_LATENESS * rtt_us),
+        "endpoints": world["endpoint_lateness"]["p99_us"] / (ALLOWED_LATENESS * rtt_us),
+    }
 
 
 def _round_up(factor: float) -> int:
@@ -159,7 +170,7 @@ def _round_up(factor: float) -> int:
 
 def notes(world: dict[str, Any]) -> list[str]:
     """Describe what is to be known of a result from another world."""
-    late = world["lateness"]
+    late, written = world["lateness"], world["endpoint_lateness"]
     found = [
         (
             f"world {world['name']}, kernel {world['kernel']}, dilation {world['dilation']}: "
@@ -168,6 +179,11 @@ def notes(world: dict[str, Any]) -> list[str]:
             f"the switch stood still for {100 * world['stalled_share']:.2g} % of it"
         )
     ]
+    if written["max_us"]:
+        found.append(
+            f"endpoints wrote flows, requests and responses {written['mean_us']:.0f} us late on "
+            f"average, 99 % within {written['p99_us']:.0f} us, in real time"
+        )
     if not world["comparable"]:
         found.append(
             f"not comparable with the simulation: {why_not(world)}; "
@@ -186,12 +202,21 @@ def notes(world: dict[str, Any]) -> list[str]:
 
 def why_not(world: dict[str, Any]) -> str:
     """Return why a run is no comparison."""
-    if world["stalled_share"] > ALLOWED_STALLS:
+    rtt = si(world["base_rtt_s"], "s")
+    excesses = _excesses(world)
+    worst = max(excesses, key=lambda name: excesses[name])
+    if worst == "stalls":
         share = f"{100 * world['stalled_share']:.1f} %"
         return f"the switch stood still for {share} of the time: others had the processor"
+    if worst == "endpoints":
+        return (
+            f"99 % of requests and responses were written up to "
+            f"{world['endpoint_lateness']['p99_us']:.0f} us late, more than a tenth of the base "
+            f"RTT ({rtt}): one machine serves all hosts"
+        )
     return (
         f"99 % of packets were up to {world['lateness']['p99_us']:.0f} us late, more than a tenth "
-        f"of the base RTT ({si(world['base_rtt_s'], 's')})"
+        f"of the base RTT ({rtt})"
     )
 
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::endpoint::connections::Totals;
+use crate::samples::LatenessSummary;
 
 /// A connection, at the end.
 #[derive(Debug, Clone, Serialize)]
@@ -84,6 +85,9 @@ pub struct Rows {
     pub rounds: Vec<RoundRow>,
     /// The controls.
     pub windows: Vec<WindowRow>,
+    /// How late flows, requests and responses were written in the measured interval, in real time.
+    #[serde(rename = "endpoint_lateness")]
+    pub lateness: LatenessSummary,
     /// Bytes by interval and connection.
     #[serde(serialize_with = "triples")]
     pub throughput: BTreeMap<(u64, usize), u64>,

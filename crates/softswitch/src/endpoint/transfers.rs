@@ -28,6 +28,8 @@ pub(super) struct Transfers {
     open: VecDeque<Transfer>,
     /// Bytes of requests that the sender has read.
     requested: u64,
+    /// Transfers that are complete.
+    done: u64,
 }
 
 impl Transfers {
@@ -49,6 +51,12 @@ impl Transfers {
         self.requested / size - before
     }
 
+    /// When the last of the requests of this size was due at the client that the sender has read.
+    pub(super) fn asked_at(&self, size: u64) -> Option<Time> {
+        let place = (self.requested / size).checked_sub(self.done + 1)?;
+        self.open.get(place as usize).map(|one| one.started)
+    }
+
     /// Transfers that have begun and are not complete.
     pub(super) fn open(&self) -> impl Iterator<Item = &Transfer> {
         self.open.iter()
@@ -56,13 +64,19 @@ impl Transfers {
 
     /// The next transfer that the receiver has read completely.
     pub(super) fn completed(&mut self) -> Option<Transfer> {
-        let first = self.open.front()?;
-        (first.ends_at <= self.received).then(|| self.open.pop_front())?
+        let first = *self.open.front()?;
+        if first.ends_at > self.received {
+            return None;
+        }
+        self.done += 1;
+        self.open.pop_front()
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use incastle_units::Span;
+
     use super::*;
 
     #[test]
@@ -80,5 +94,22 @@ mod tests {
         assert_eq!(all.requested(3, 4), 0);
         assert_eq!(all.requested(6, 4), 2);
         assert_eq!(all.requested(3, 4), 1);
+    }
+
+    #[test]
+    fn a_response_is_due_at_its_request() {
+        let at = |ms| Time::ZERO + Span::from_ms(ms);
+        let mut all = Transfers::default();
+        for ms in [10, 20, 30] {
+            all.begin(at(ms), 100, Some(ms));
+        }
+        assert_eq!(all.asked_at(4), None);
+        all.requested(8, 4);
+        assert_eq!(all.asked_at(4), Some(at(20)));
+        all.received = 100;
+        assert!(all.completed().is_some());
+        assert_eq!(all.asked_at(4), Some(at(20)));
+        all.requested(4, 4);
+        assert_eq!(all.asked_at(4), Some(at(30)));
     }
 }

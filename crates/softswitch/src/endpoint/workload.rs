@@ -11,6 +11,7 @@ use crate::endpoint::connections::{Endpoints, Happened};
 use crate::endpoint::plan::{Data, ExperimentPlan};
 use crate::endpoint::rows::{FlowRow, RoundRow, Rows, TransferRow, WindowRow};
 use crate::endpoint::transfers::Transfers;
+use crate::samples::Lateness;
 
 /// The interval of goodput by host.
 const GOODPUT_EVERY: Span = Span::from_ms(1);
@@ -94,11 +95,20 @@ pub struct Workload<'a, E> {
     agenda: BinaryHeap<Reverse<(Time, Event)>>,
     rows: Rows,
     completed: Vec<Option<Time>>,
+    /// By flow: the time that a request takes in an idle network.
+    request_times: Vec<Span>,
+    lateness: Lateness,
 }
 
 impl<'a, E: Endpoints> Workload<'a, E> {
-    /// A workload that has not begun. The plan must have passed its check.
-    pub fn new(plan: &'a ExperimentPlan, endpoints: E, time: Timeline) -> Self {
+    /// A workload that has not begun. The plan must have passed its check. `request_times`: the time that a request
+    /// of each flow takes in an idle network.
+    pub fn new(
+        plan: &'a ExperimentPlan,
+        endpoints: E,
+        time: Timeline,
+        request_times: Vec<Span>,
+    ) -> Self {
         let count = plan.flows.len();
         let mut requests_of = vec![None; count];
         for (number, requests) in plan.requests.iter().enumerate() {
@@ -124,6 +134,8 @@ impl<'a, E: Endpoints> Workload<'a, E> {
             requests_of,
             agenda: BinaryHeap::new(),
             rows: Rows::default(),
+            request_times,
+            lateness: Lateness::default(),
         }
     }
 
@@ -157,6 +169,7 @@ impl<'a, E: Endpoints> Workload<'a, E> {
             }
         }
         self.finish()?;
+        self.rows.lateness = self.lateness.summary();
         Ok(self.rows)
     }
 
@@ -194,7 +207,9 @@ impl<'a, E: Endpoints> Workload<'a, E> {
             Data::Responses => {}
             Data::Messages(_) => self.agenda.push(Reverse((at, Event::Message(number)))),
         }
-        self.endpoints.open(number)
+        self.endpoints.open(number)?;
+        self.note_lateness(at);
+        Ok(())
     }
 
     /// Writes the next message of a flow, and plans the one after it.
@@ -207,6 +222,7 @@ impl<'a, E: Endpoints> Workload<'a, E> {
             return Ok(());
         }
         self.endpoints.send(number, messages.message.0.count())?;
+        self.note_lateness(at);
         let start = self.time.real(plan.start.0);
         let next = messages.next(at.saturating_since(start) / self.time.dilation);
         let next = start + next.saturating_mul(self.time.dilation);
@@ -259,7 +275,20 @@ impl<'a, E: Endpoints> Workload<'a, E> {
             return Ok(());
         }
         let response = plan.responses[place].0.count();
-        self.endpoints.send(flow, complete * response)
+        self.endpoints.send(flow, complete * response)?;
+        if let Some(at) = self.transfers[flow].asked_at(plan.request.0.count()) {
+            self.note_lateness(at + self.request_times[flow]);
+        }
+        Ok(())
+    }
+
+    /// Data that were due at an instant have just been written: how late, in the measured interval.
+    fn note_lateness(&mut self, due: Time) {
+        let interval = self.time.real(self.plan.warmup.0)..self.time.real(self.plan.until.0);
+        if interval.contains(&due) {
+            self.lateness
+                .add(self.time.clock.now().saturating_since(due));
+        }
     }
 
     fn received(&mut self, number: usize, count: u64) {
@@ -302,6 +331,7 @@ impl<'a, E: Endpoints> Workload<'a, E> {
             let round = Some(self.rounds[number].begun);
             self.transfers[flow].begin(at, bytes.0.count(), round);
             self.endpoints.request(flow, request)?;
+            self.note_lateness(at);
         }
         let rounds = &mut self.rounds[number];
         rounds.open.push_back(Round {

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     Show = Callable[[runner.Progress], object]
     Run = Callable[[Scenario, int, Show], Result]
 
+FORM = 2
+"""Of the files of real runs; those of another one are not read."""
 UNFINISHED = "unfinished"
 """In files, what is infinite here: JSON has no such number."""
 
@@ -89,7 +91,7 @@ def run(
     """Run what is missing in the folder; Ctrl-C ends it with what is finished."""
     campaign = Campaign()
     folder.mkdir(parents=True, exist_ok=True)
-    done, total_s = 0.0, sum(one.scenario.duration_s for one in cases) * repeats
+    done, total_s = 0.0, sum(_real_s(one, dilation) for one in cases) * repeats
     jobs = len(cases) * repeats
     try:
         for number, case in enumerate(cases):
@@ -97,15 +99,19 @@ def run(
             campaign.cases.append(compared)
             for repeat in range(1, repeats + 1):
                 finished, passed_s = number * repeats + repeat - 1, done
+                slower = max(case.dilation, dilation)
 
                 def show(
-                    state: runner.Progress, at: int = finished, base: float = passed_s
+                    state: runner.Progress,
+                    at: int = finished,
+                    base: float = passed_s,
+                    slower: int = slower,
                 ) -> None:
-                    progress(runner.Progress(at, jobs, base + state.simulated_s, total_s))
+                    progress(runner.Progress(at, jobs, base + state.simulated_s * slower, total_s))
 
                 if compared.skipped is None:
-                    campaign.runs += _real(compared, folder, repeat, dilation, show)
-                done += case.scenario.duration_s
+                    campaign.runs += _real(compared, folder, repeat, slower, show)
+                done += _real_s(case, dilation)
             if compared.real:
                 compared.simulated = _simulated(case, folder, repeats)
     except KeyboardInterrupt:
@@ -115,11 +121,16 @@ def run(
     return campaign
 
 
+def _real_s(case: Case, dilation: int) -> float:
+    """Return how long one real run takes."""
+    return case.scenario.duration_s * max(case.dilation, dilation)
+
+
 def _real(compared: Compared, folder: Path, repeat: int, dilation: int, show: Show) -> int:
     """Run a case in its world, or read that run; return how many were made."""
     case = compared.case
     scenario = case.scenario.with_seed(repeat)
-    place = _place(folder, case, [case.world, scenario.resolved, dilation, repeat])
+    place = _place(folder, case, [case.world, scenario.resolved, dilation, repeat, FORM])
     kept = _read(place)
     if kept is None:
         try:

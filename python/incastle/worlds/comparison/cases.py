@@ -31,7 +31,10 @@ THRESHOLDS = (5, 20, 65)
 DROP_TAIL = "drop-tail"
 LONG = {1: ("12 s", "2 s"), 10: ("24 s", "4 s")}
 """By RTT in milliseconds: duration and warm-up, several teeth of the slowest control."""
-SERVERS = (2, 4, 8, 16, 32)
+SERVERS = {2: 5, 4: 5, 8: 5, 16: 10, 32: 20}
+"""Servers of an incast, and the least dilation with which one machine serves them together."""
+POISSON = {1: 5, 10: 1}
+"""By RTT in milliseconds: the dilation with which one machine writes flows in time."""
 SIZES = [[1460, 0], [7300, 40], [29200, 70], [146000, 90], [730000, 100]]
 """Sizes of the Poisson load: bytes and cumulative percentage, mean 68.5 KB."""
 QUICK = "quick-"
@@ -51,6 +54,7 @@ class Case:
         is_paired: whether both worlds have the same flows, given the same seed; others are
             compared by medians over seeds.
         simulated: what is simulated, if it is not the same.
+        dilation: the least with which a machine is fast enough.
 
     """
 
@@ -60,6 +64,7 @@ class Case:
     port: str
     is_paired: bool = False
     simulated: Scenario | None = None
+    dilation: int = 1
 
     def seeds(self, repeats: int) -> range:
         """Return the seeds with which it is simulated, where the other world has `repeats` runs."""
@@ -200,8 +205,9 @@ def _incast(control: str, servers: int, world: str = LINUX) -> Case:
     }
     storage = {"workload": "barrier-incast", "from": "senders", "to": "receiver", "sru": "64 KiB"}
     fields = _fields(_transport(control, queue, world), queue, network, {"storage": storage})
-    fields |= {"name": name, "run": {"duration": "11 s"}, "measure": {"warmup": "1 s"}}
-    return Case(name, world, Scenario.from_dict(fields), "switch->receiver")
+    fields |= {"name": name, "run": {"duration": "6 s"}, "measure": {"warmup": "1 s"}}
+    scenario = Scenario.from_dict(fields)
+    return Case(name, world, scenario, "switch->receiver", dilation=SERVERS[servers])
 
 
 def _poisson(control: str, rtt_ms: int, world: str = LINUX) -> Case:
@@ -226,4 +232,5 @@ def _poisson(control: str, rtt_ms: int, world: str = LINUX) -> Case:
     }
     fields = _fields(_transport(control, queue, world), queue, network, {"load": load})
     fields |= {"name": name, "run": {"duration": "12 s"}}
-    return Case(name, world, Scenario.from_dict(fields), "left->right", is_paired=True)
+    scenario = Scenario.from_dict(fields)
+    return Case(name, world, scenario, "left->right", is_paired=True, dilation=POISSON[rtt_ms])

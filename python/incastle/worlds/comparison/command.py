@@ -41,7 +41,12 @@ Repeat = Annotated[
 ]
 Dilate = Annotated[
     int,
-    typer.Option(min=1, max=MAX_DILATION, metavar="N", help="Real time is N times slower."),
+    typer.Option(
+        min=1,
+        max=MAX_DILATION,
+        metavar="N",
+        help="Real time is N times slower, or as a case needs.",
+    ),
 ]
 Out = Annotated[Path, _option("Folder of finished runs, which are not run again.", metavar="DIR")]
 Figure = Annotated[
