@@ -35,6 +35,7 @@ NOT_SCALED = (
     "the delayed-ACK timeout (40 ms in the kernel)",
     "the initial RTO (1 s)",
     "the time-out of HyStart's train (cubic)",
+    "the 1/32 s for which growth rests (cubic)",
     "the kernel's clock of RTT samples (1 us) and of timers (1 ms to 4 ms)",
 )
 """Times of the kernel that dilation does not multiply."""
