@@ -13,6 +13,8 @@ use crate::{
     AckSample, CongestionEvent, Context, ControlState, Controller, LimitedBy, Reaction, Window,
 };
 
+/// BICTCP_BETA_SCALE.
+const BETA_SCALE: f64 = 1024.0;
 /// One ACK never aims beyond this multiple of the window (RFC 9438, section 4.2).
 const LARGEST_STEP: f64 = 1.5;
 
@@ -193,7 +195,7 @@ impl Cubic {
             return Reaction::Ignored;
         }
         self.remember();
-        let share = keep(self.config.beta);
+        let share = keep(&self.config);
         self.window.on_ecn(cx, share(self.window.flight(cx)));
         Reaction::Reduced
     }
@@ -203,7 +205,7 @@ impl Cubic {
             self.remember();
         }
         self.epoch = None;
-        self.window.on_loss(cx, keep(self.config.beta))
+        self.window.on_loss(cx, keep(&self.config))
     }
 
     fn on_timeout(&mut self, cx: &Context<'_>, backoff: u32) {
@@ -216,13 +218,18 @@ impl Cubic {
         }
         // Section 4.8: W_max is the window at the beginning of the next congestion avoidance.
         self.w_max = 0.0;
-        self.window.on_timeout(cx, backoff, keep(self.config.beta));
+        self.window.on_timeout(cx, backoff, keep(&self.config));
     }
 }
 
-/// Equation 5: a flight times beta.
-fn keep(beta: f64) -> impl Fn(u64) -> u64 {
-    move |flight| (flight as f64 * beta) as u64
+/// Equation 5: a flight times beta. Linux has whole segments, and beta in 1024ths.
+fn keep(config: &CubicConfig) -> impl Fn(u64) -> u64 {
+    let (beta, rule, mss) = (config.beta, config.window.rule, config.window.mss.count());
+    let scaled = (beta * BETA_SCALE + 0.5) as u64;
+    move |flight| match rule {
+        WindowRule::Rfc => (flight as f64 * beta) as u64,
+        WindowRule::Linux => flight / mss * scaled / BETA_SCALE as u64 * mss,
+    }
 }
 
 impl Controller for Cubic {

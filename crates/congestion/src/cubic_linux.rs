@@ -1,8 +1,8 @@
 //! The growth of Linux's CUBIC in congestion avoidance (`bictcp_update`, `cubictcp_cong_avoid`, `cubictcp_acked`,
 //! `bictcp_reset`; Linux 6.18): the acknowledged segments after which the window grows by one.
 //!
-//! While the window stays as it is, that number is calculated again after 1/32 s at the earliest: over a short round
-//! trip the window rests, then runs. RFC 9438 has no such rest.
+//! While the window stays as it is, that number is calculated again after 1/32 s at the earliest. Over a short round
+//! trip the window so rests, then grows fast. RFC 9438 has no such rest.
 //!
 //! Leaves out: ticks of the kernel's clock, of which each has at most one value of the cubic; its integer arithmetic
 //! but for whole segments.
@@ -93,7 +93,7 @@ impl LinuxGrowth {
         let target = if x < 0.0 {
             self.origin_point.saturating_sub(delta)
         } else {
-            self.origin_point + delta
+            self.origin_point.saturating_add(delta)
         };
         self.cnt = if target > cwnd {
             cwnd / (target - cwnd)
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn an_unchanged_window_rests_for_a_32nd_of_a_second() {
         let mut growth = reduced();
-        // Many ACKs, over a round trip of 1 ms: Reno's window would be larger long since.
+        // Many ACKs, over a round trip of 1 ms: Reno's window has grown meanwhile.
         for at in 1..=31 {
             assert_eq!(growth.update(ms(at), 70, 70, SHAPE), 7_000);
         }

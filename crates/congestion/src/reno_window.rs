@@ -70,6 +70,7 @@ impl NewRenoConfig {
 enum Cause {
     Ecn,
     Loss,
+    Timeout,
 }
 
 /// The last reaction, and the window of data that it covers.
@@ -91,7 +92,7 @@ pub(crate) struct RenoWindow {
     cwnd: u64,
     /// `u64::MAX` while unset.
     ssthresh: u64,
-    /// What congestion avoidance has not yet turned into growth: the remainder of equation 3, in bytes
+    /// Acknowledged data that have not yet become growth: the remainder of equation 3, in bytes
     /// times bytes, less than cwnd bytes; under Linux's rule segments acknowledged.
     counted: u64,
     /// The bytes that the current ACK acknowledged: they were in flight until it came.
@@ -184,6 +185,10 @@ impl RenoWindow {
     /// `tcp_reno_cong_avoid`.
     #[inline(never)]
     fn grow_by_segments(&mut self, ack: &AckSample<'_>) {
+        // FLAG_DATA_ACKED: what is only reported grows nothing yet.
+        if ack.acked == Bytes::ZERO {
+            return;
+        }
         let left = if self.in_slow_start() {
             self.slow_start(ack)
         } else {
@@ -206,7 +211,9 @@ impl RenoWindow {
         }
         // The full ACK that ends a recovery leaves the window at ssthresh (RFC 6582, section 3.2,
         // step 3). The recovery has already counted the data that it acknowledges.
-        let in_recovery = self.recovering || ack.phase == Phase::Recovery;
+        // In Linux the state is Open again by then, and the ACK counts.
+        let ends = self.recovering && self.rule == WindowRule::Rfc;
+        let in_recovery = ends || ack.phase == Phase::Recovery;
         self.recovering = ack.phase == Phase::Recovery;
         let echoed = ack.echo == Echo::Congestion && !self.grow_on_ece;
         !in_recovery && !echoed && ack.limited_by == LimitedBy::Window
@@ -237,7 +244,12 @@ impl RenoWindow {
         let growth = ack.acked.count().min(limit * self.mss());
         let divisor = self.exit.as_ref().map_or(1, |exit| exit.growth_divisor());
         if self.rule == WindowRule::Linux {
-            let segments = u64::from(ack.segments).min(limit) / divisor;
+            let mut segments = u64::from(ack.segments).min(limit);
+            if divisor > 1 {
+                self.counted += segments;
+                segments = self.counted / divisor;
+                self.counted %= divisor;
+            }
             let room = (self.ssthresh - self.cwnd).div_ceil(self.mss());
             let growth = segments.min(room);
             self.cwnd = self.cwnd.saturating_add(growth * self.mss());
@@ -393,10 +405,11 @@ impl RenoWindow {
         backoff: u32,
         share: impl Fn(u64) -> u64,
     ) {
-        // `tcp_enter_loss`: a window of data reduces ssthresh once.
-        let reduced = self.rule == WindowRule::Linux && self.covers(cx);
+        // `tcp_enter_loss`: a window of data reduces ssthresh once, and again after progress in the state Loss.
+        let after_timeout = self.cause == Some(Cause::Timeout);
+        let reduced = self.rule == WindowRule::Linux && self.covers(cx) && !after_timeout;
         let flight = self.flight_at_timeout(cx);
-        self.remember(cx, Cause::Loss, flight);
+        self.remember(cx, Cause::Timeout, flight);
         self.recovering = false;
         if let Some(exit) = &mut self.exit {
             exit.on_timeout();

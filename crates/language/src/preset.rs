@@ -14,7 +14,7 @@ use crate::tcp::{AbcLimit, Congestion};
 words! {
     /// Defaults of the keys below.
     pub enum Preset, choice choice_of_preset {
-        /// Linux 6.18: `rack-tlp` with `prr` (reno and cubic after a mark, too) and `f_rto`; reno and cubic count whole segments; HyStart for CUBIC; `min_rto` 200 ms, `max_rto` 120 s.
+        /// Linux 6.18: `rack-tlp` with `prr` (new-reno, reno and cubic after a mark, too) and `f_rto`; these three count whole segments; HyStart for CUBIC; `min_rto` 200 ms, `max_rto` 120 s.
         "linux" => Linux,
         /// The RFCs: `rack-tlp` with `prr` and `f_rto`; HyStart++; `min_rto` 1 s, ACKs delayed by up to 500 ms.
         "rfc" => Rfc,

@@ -53,8 +53,8 @@ table! {
         value loss_detection: tcp::LossDetection = preset.loss_detection(recovery), shown "`\"linux\"`; `\"rfc\"` under another `preset` or `recovery`";
         /// The use of ECN.
         value ecn: EcnMode = EcnMode::default_for(congestion.as_ref()), shown "`\"dctcp\"` under dctcp, d2tcp, dt-cwa and prague, else `\"off\"`";
-        /// Under `ecn = "classic"`: the first mark, the packet after it, and CWR are acknowledged at once, as in Linux.
-        value quick_acks_on_ecn: bool = preset == Preset::Linux, shown "true under `preset = \"linux\"`, else false";
+        /// Packets with CWR are acknowledged at once, and under `ecn = "classic"` the first mark and the packet after it, as in Linux.
+        value quick_acks_on_ecn: bool = preset == Preset::Linux && ecn == EcnMode::Classic, shown "true under `preset = \"linux\"` and `ecn = \"classic\"`, else false";
         /// When the receiver's CE state changes under `ecn = "dctcp"`.
         value ce_change: tcp::CeChange = tcp::CeChange::Linux;
         /// Whether SYN, SYN-ACK, pure ACKs and retransmissions are ECN-capable too.
@@ -330,11 +330,7 @@ word_or! {
 impl Congestion {
     /// Whether windows may be counted like this: those of the others have rules of their own.
     pub fn follows(&self, rule: WindowRule) -> bool {
-        rule == WindowRule::Rfc
-            || matches!(
-                self,
-                Self::NewReno(_) | Self::Reno(_) | Self::Cubic(_) | Self::Dctcp(_) | Self::D2tcp(_)
-            )
+        rule == WindowRule::Rfc || matches!(self, Self::NewReno(_) | Self::Reno(_) | Self::Cubic(_))
     }
 
     /// Whether slow start may end like this.

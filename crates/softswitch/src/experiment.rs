@@ -184,17 +184,20 @@ fn measure(plan: &ExperimentPlan, network: Network, medium: impl Medium) -> io::
     })
 }
 
-/// By flow: the time that a request takes where only those before it in its round wait, in real time.
-fn request_times(plan: &ExperimentPlan, graph: &Graph) -> Vec<Span> {
+/// By flow: the time that a request takes where it waits for those before it of its client alone, in real time. Unknown
+/// where the client sends data, too: requests wait for these.
+fn request_times(plan: &ExperimentPlan, graph: &Graph) -> Vec<Option<Span>> {
     let hosts = plan.ends();
-    let mut times = vec![Span::ZERO; hosts.len()];
+    let mut times = vec![None; hosts.len()];
     for requests in &plan.requests {
         let size = ACK + requests.request.0;
-        let mut waits = Span::ZERO;
+        let mut waits = vec![Span::ZERO; graph.hosts()];
         for &flow in &requests.flows {
             let (server, client) = hosts[flow];
-            times[flow] = waits + graph.idle_time(client, server, size);
-            waits += graph.sending_time(client, server, size);
+            if hosts.iter().all(|&(sender, _)| sender != client) {
+                times[flow] = Some(waits[client] + graph.idle_time(client, server, size));
+                waits[client] += graph.sending_time(client, server, size);
+            }
         }
     }
     times

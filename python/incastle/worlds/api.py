@@ -181,8 +181,8 @@ def notes(world: dict[str, Any]) -> list[str]:
     ]
     if written["max_us"]:
         found.append(
-            f"endpoints wrote flows, requests and responses {written['mean_us']:.0f} us late on "
-            f"average, 99 % within {written['p99_us']:.0f} us, in real time"
+            f"endpoints wrote flows, messages, requests and responses {written['mean_us']:.0f} us "
+            f"late on average, 99 % within {written['p99_us']:.0f} us, in real time"
         )
     if not world["comparable"]:
         found.append(
@@ -210,7 +210,7 @@ def why_not(world: dict[str, Any]) -> str:
         return f"the switch stood still for {share} of the time: others had the processor"
     if worst == "endpoints":
         return (
-            f"99 % of requests and responses were written up to "
+            f"99 % of flows, messages, requests and responses were written up to "
             f"{world['endpoint_lateness']['p99_us']:.0f} us late, more than a tenth of the base "
             f"RTT ({rtt}): one machine serves all hosts"
         )

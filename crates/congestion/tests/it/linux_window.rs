@@ -82,6 +82,42 @@ fn slow_start_ends_at_ssthresh_and_the_rest_counts_for_avoidance() {
 }
 
 #[test]
+fn reports_without_acknowledged_data_grow_nothing() {
+    let (mut sender, mut control) = (Sender::default(), NewReno::new(config(10)));
+    sender.send(&mut control, 10 * MSS);
+    let reported = AckSample {
+        segments: 1,
+        ..sample(0, Echo::Clear)
+    };
+    sender.ack_with(&mut control, reported);
+    assert_eq!(cwnd(&control), 10 * MSS);
+}
+
+#[test]
+fn a_second_timeout_after_progress_reduces_again() {
+    let (mut sender, mut control) = (Sender::default(), NewReno::new(config(20)));
+    sender.send(&mut control, 20 * MSS);
+    sender.time_out(&mut control, 0);
+    assert_eq!(ssthresh(&control), Some(10 * MSS));
+    sender.ack_with(&mut control, segments(5));
+    assert_eq!(cwnd(&control), 6 * MSS);
+    sender.time_out(&mut control, 0);
+    assert_eq!(ssthresh(&control), Some(3 * MSS));
+}
+
+#[test]
+fn cubic_keeps_717_of_1024_of_the_window() {
+    let mut control = Cubic::new(CubicConfig {
+        window: config(30),
+        ..CubicConfig::new(Bytes::new(MSS))
+    });
+    let mut sender = Sender::default();
+    sender.send(&mut control, 30 * MSS);
+    sender.lose(&mut control);
+    assert_eq!(cwnd(&control), 21 * MSS);
+}
+
+#[test]
 fn a_loss_halves_the_window_not_the_flight() {
     let (mut sender, mut control) = (Sender::default(), NewReno::new(config(15)));
     sender.send(&mut control, 4 * MSS);

@@ -205,7 +205,7 @@ fn check_window_rule(path: &str, tcp: &Tcp, cx: &mut Context<'_>) {
         &written(path, &["window_rule", "congestion"], cx),
         format!("window_rule = \"linux\" is no choice of {word}"),
     )
-    .help("it is for new-reno, reno, cubic, dctcp and d2tcp; set window_rule = \"rfc\"");
+    .help("it is for new-reno, reno and cubic; set window_rule = \"rfc\"");
 }
 
 /// The mechanisms that need the records of RACK-TLP.

@@ -91,6 +91,7 @@ fn linux_counts_whole_segments_and_acknowledges_marks_at_once() {
         let sets = [
             ("transport.preset", preset),
             ("transport.congestion", control),
+            ("transport.ecn", "classic"),
         ];
         let config = tcp(&sets).to_config(1);
         (config.window_rule, config.quick_acks_on_ecn)
@@ -100,10 +101,13 @@ fn linux_counts_whole_segments_and_acknowledges_marks_at_once() {
         assert_eq!(of("rfc", control), (WindowRule::Rfc, false), "{control}");
     }
     for control in ["dctcp", "prague", "swift", "bbr"] {
-        assert_eq!(of("linux", control).0, WindowRule::Rfc, "{control}");
+        let config = tcp(&[("transport.congestion", control)]).to_config(1);
+        assert_eq!(config.window_rule, WindowRule::Rfc, "{control}");
     }
     let sack = tcp(&[("transport.recovery", "sack")]).to_config(1);
     assert_eq!(sack.window_rule, WindowRule::Rfc);
+    let dctcp = tcp(&[("transport.congestion", "dctcp")]).to_config(1);
+    assert!(!dctcp.quick_acks_on_ecn, "RFC 8257 has no CWR");
 }
 
 #[test]

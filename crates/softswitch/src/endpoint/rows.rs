@@ -85,7 +85,7 @@ pub struct Rows {
     pub rounds: Vec<RoundRow>,
     /// The controls.
     pub windows: Vec<WindowRow>,
-    /// How late flows, requests and responses were written in the measured interval, in real time.
+    /// How late flows, messages, requests and responses were written in the measured interval, in real time.
     #[serde(rename = "endpoint_lateness")]
     pub lateness: LatenessSummary,
     /// Bytes by interval and connection.

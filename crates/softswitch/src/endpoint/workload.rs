@@ -95,8 +95,8 @@ pub struct Workload<'a, E> {
     agenda: BinaryHeap<Reverse<(Time, Event)>>,
     rows: Rows,
     completed: Vec<Option<Time>>,
-    /// By flow: the time that a request takes in an idle network.
-    request_times: Vec<Span>,
+    /// By flow: the time that a request takes in an idle network, where it is known.
+    request_times: Vec<Option<Span>>,
     lateness: Lateness,
 }
 
@@ -107,7 +107,7 @@ impl<'a, E: Endpoints> Workload<'a, E> {
         plan: &'a ExperimentPlan,
         endpoints: E,
         time: Timeline,
-        request_times: Vec<Span>,
+        request_times: Vec<Option<Span>>,
     ) -> Self {
         let count = plan.flows.len();
         let mut requests_of = vec![None; count];
@@ -276,8 +276,9 @@ impl<'a, E: Endpoints> Workload<'a, E> {
         }
         let response = plan.responses[place].0.count();
         self.endpoints.send(flow, complete * response)?;
-        if let Some(at) = self.transfers[flow].asked_at(plan.request.0.count()) {
-            self.note_lateness(at + self.request_times[flow]);
+        let asked = self.transfers[flow].asked_at(plan.request.0.count());
+        if let Some((at, takes)) = asked.zip(self.request_times[flow]) {
+            self.note_lateness(at + takes);
         }
         Ok(())
     }

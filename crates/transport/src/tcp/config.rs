@@ -106,8 +106,8 @@ pub struct Config {
     pub loss_detection: LossDetection,
     /// ECN.
     pub ecn: EcnMode,
-    /// Whether the first mark, the packet after it, and CWR are acknowledged immediately (Linux), under
-    /// classic ECN.
+    /// Whether CWR is acknowledged immediately, and under classic ECN the first mark and the packet after it
+    /// (Linux).
     pub quick_acks_on_ecn: bool,
     /// Whether SYN, SYN-ACK, pure ACKs, probes and retransmissions are ECN-capable too.
     pub ect_on_control: bool,

@@ -6,7 +6,7 @@ use incastle_units::Ecn;
 use super::config::{CeChange, EcnMode};
 use super::segment::Flags;
 
-/// Of the first mark, Linux 6.18.
+/// Packets, from the first mark on (Linux 6.18).
 const QUICK_ACKS: u8 = 2;
 
 /// The state of the echo.
@@ -55,17 +55,21 @@ impl EchoState {
         }
     }
 
-    /// Whether Linux acknowledges a data packet immediately: with CWR (`tcp_ecn_accept_cwr`), or if the first
-    /// mark is on it or on the one before (`tcp_data_ecn_check`). The sender's window may be very small.
+    /// Whether Linux acknowledges a data packet immediately: with CWR (`tcp_ecn_accept_cwr`), or, under classic ECN,
+    /// if the first mark is on it or on the one before, and the same of a packet without ECT, which is a
+    /// retransmission (`tcp_data_ecn_check`). The sender's window may be very small.
     #[inline]
     pub(super) fn is_quick(&mut self, ecn: Ecn, flags: Flags) -> bool {
+        let is_cwr = flags.contains(Flags::CWR);
         let Self::Classic { echoing, quick } = self else {
-            return false;
+            return is_cwr;
         };
-        if ecn == Ecn::Ce && !*echoing {
+        // CWR ends the echo before a mark on the same packet begins another.
+        let is_first = ecn == Ecn::Ce && (!*echoing || is_cwr);
+        if is_first || ecn == Ecn::NotEct {
             *quick = QUICK_ACKS;
         }
-        let is_quick = *quick > 0 || flags.contains(Flags::CWR);
+        let is_quick = *quick > 0 || is_cwr;
         *quick = quick.saturating_sub(1);
         is_quick
     }

@@ -241,6 +241,8 @@ impl Sender {
     fn limited_by(&self, io: &Io<'_>) -> LimitedBy {
         let rack = self.rack.as_ref();
         match rack.and_then(|rack| rack.usage.as_ref()) {
+            // `snd_cwnd_clamp`.
+            Some(_) if io.window().limited_by == LimitedBy::Application => LimitedBy::Application,
             Some(usage) => usage.limited_by(&io.algorithm.state()),
             None => self.stream.limit.by(),
         }
@@ -426,6 +428,7 @@ impl Sender {
         let (una, max) = (self.space.una(), self.space.max());
         let mut flight_size = max - una - self.recovery.limited_sent();
         let rack = self.rack.as_mut().expect("called where RACK is on");
+        let reducing = rack.take_reduction_for_mark(io.config);
         rack.react();
         if cause == Cause::Loss {
             io.stats.fast_retransmits += 1;
@@ -438,7 +441,7 @@ impl Sender {
             // RFC 9937, section 6.1.
             let unreported = max - una - rack.flight.sacked_octets();
             let recover_fs = recover_fs(io.config, unreported + delivered, io.window().cwnd);
-            rack.prr = Some(Box::new(Prr::new(recover_fs)));
+            rack.prr = reducing.or_else(|| Some(Box::new(Prr::new(recover_fs))));
         }
         let count = rack.flight.lost_segments();
         let largest = rack.flight.last_lost().map_or(una, |lost| lost.seq);

@@ -113,7 +113,7 @@ def changed(
         replace(
             one,
             scenario=_with(one.scenario, both),
-            simulated=_with(one.scenario, [*both, *simulated]),
+            simulated=_with(one.simulated or one.scenario, [*both, *simulated]),
         )
         for one in cases
     ]
@@ -159,6 +159,13 @@ def _named_of(world: str, name: str) -> str:
     return name if world == LINUX else f"{world}-{name}"
 
 
+def _simulated(control: str, world: str, scenario: Scenario) -> Scenario | None:
+    """Return what is simulated of DCTCP: the kernel's receivers also acknowledge CWR at once."""
+    if control != "dctcp" or world != LINUX:
+        return None
+    return scenario.with_overrides({"transport.quick_acks_on_ecn": True})
+
+
 def _fields(
     transport: dict[str, Any], queue: int | str, network: dict[str, Any], flows: dict[str, Any]
 ) -> dict[str, Any]:
@@ -190,7 +197,9 @@ def _long(control: str, queue: int | str, flows: int, rtt_ms: int, world: str = 
     fields = _fields(_transport(control, queue, world), queue, network, {"long": long})
     duration, warmup = LONG[rtt_ms]
     fields |= {"name": name, "run": {"duration": duration}, "measure": {"warmup": warmup}}
-    return Case(name, world, Scenario.from_dict(fields), "switch->receiver")
+    scenario = Scenario.from_dict(fields)
+    simulated = _simulated(control, world, scenario)
+    return Case(name, world, scenario, "switch->receiver", simulated=simulated)
 
 
 def _incast(control: str, servers: int, world: str = LINUX) -> Case:
@@ -207,7 +216,14 @@ def _incast(control: str, servers: int, world: str = LINUX) -> Case:
     fields = _fields(_transport(control, queue, world), queue, network, {"storage": storage})
     fields |= {"name": name, "run": {"duration": "6 s"}, "measure": {"warmup": "1 s"}}
     scenario = Scenario.from_dict(fields)
-    return Case(name, world, scenario, "switch->receiver", dilation=SERVERS[servers])
+    return Case(
+        name,
+        world,
+        scenario,
+        "switch->receiver",
+        simulated=_simulated(control, world, scenario),
+        dilation=SERVERS[servers],
+    )
 
 
 def _poisson(control: str, rtt_ms: int, world: str = LINUX) -> Case:
@@ -233,4 +249,12 @@ def _poisson(control: str, rtt_ms: int, world: str = LINUX) -> Case:
     fields = _fields(_transport(control, queue, world), queue, network, {"load": load})
     fields |= {"name": name, "run": {"duration": "12 s"}}
     scenario = Scenario.from_dict(fields)
-    return Case(name, world, scenario, "left->right", is_paired=True, dilation=POISSON[rtt_ms])
+    return Case(
+        name,
+        world,
+        scenario,
+        "left->right",
+        is_paired=True,
+        simulated=_simulated(control, world, scenario),
+        dilation=POISSON[rtt_ms],
+    )

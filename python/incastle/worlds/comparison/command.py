@@ -45,7 +45,7 @@ Dilate = Annotated[
         min=1,
         max=MAX_DILATION,
         metavar="N",
-        help="Real time is N times slower, or as a case needs.",
+        help="Real time is N times slower, at least as a case needs.",
     ),
 ]
 Out = Annotated[Path, _option("Folder of finished runs, which are not run again.", metavar="DIR")]

@@ -3,7 +3,7 @@
 //!
 //! Leaves out: one reduction for a mark and a loss of the same round trip is the controller's matter.
 
-use incastle_congestion::Phase;
+use incastle_congestion::{Phase, WindowRule};
 use incastle_recovery::Prr;
 
 use super::RackTlp;
@@ -16,6 +16,12 @@ impl RackTlp {
     pub(super) fn end_reduction(&mut self) {
         self.prr = None;
         self.marked_until = None;
+    }
+
+    /// A loss goes on with the reduction for a mark: one window of data is reduced once (`tcp_enter_recovery`).
+    pub(super) fn take_reduction_for_mark(&mut self, config: &Config) -> Option<Box<Prr>> {
+        let goes_on = config.window_rule == WindowRule::Linux && self.marked_until.is_some();
+        goes_on.then(|| self.prr.take()).flatten()
     }
 
     /// `tcp_fastretrans_alert`: it lasts until something beyond the data sent before it is acknowledged.

@@ -238,7 +238,7 @@ impl Connection {
         self.report_lost(now, self.sender.una()..nxt, rng);
         if let Some(accurate) = &mut self.sender.accurate {
             accurate.on_timeout(nxt);
-            self.exp.hold();
+            self.exp.hold(&self.config);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The period of EXP (draft-gg-udt-03, section 6): N (4 RTT + RTTVar + SYN), at least a floor. N counts
 //! expirations without a packet from the peer.
 //!
-//! Under accurate ACKs, whose samples follow Karn's rule, N stays after an expiry with data outstanding until the next
-//! sample (Karn and Partridge 1987). Else a path whose round trip has grown beyond EXP repeats all data, no ACK gives a
-//! sample any more, and EXP never learns the round trip.
+//! Under accurate ACKs, whose samples follow Karn's rule, expirations with data outstanding lengthen the period until the
+//! next sample, whatever the peer sends (Karn and Partridge 1987). Else a path whose round trip has grown beyond EXP
+//! repeats all data, no ACK gives a sample any more, and EXP never learns the round trip.
 //!
 //! It restarts on ACKs and NAKs with new content, and on any packet while nothing is outstanding. Other
 //! packets of the peer, or repeated ones, do not show that our data arrive. Leaves out the effect of an
@@ -25,8 +25,8 @@ pub(super) struct Exp {
     /// N.
     count: u32,
     last_packet_at: Time,
-    /// N stays until a sample.
-    held: bool,
+    /// The same without a sample, under accurate ACKs.
+    unsampled: u32,
     /// 4 RTT + RTTVar + SYN.
     one: Span,
     /// The period while data are outstanding, and while none are.
@@ -40,7 +40,7 @@ impl Exp {
             from: now,
             count: 1,
             last_packet_at: now,
-            held: false,
+            unsampled: 1,
             one: Span::ZERO,
             busy: Span::ZERO,
             idle: Span::ZERO,
@@ -56,9 +56,9 @@ impl Exp {
     }
 
     fn refresh(&mut self, config: &Config) {
-        let period = self.one.saturating_mul(u64::from(self.count));
-        let period = period.min(MAX_EXP);
-        self.busy = period.max(config.exp_floor);
+        let periods = |count: u32| self.one.saturating_mul(count.into()).min(MAX_EXP);
+        let period = periods(self.count);
+        self.busy = periods(self.count.max(self.unsampled)).max(config.exp_floor);
         // A peer's keep-alive restarts our timer. The endpoint without a response therefore waits
         // longer, or the other would never send its own.
         self.idle = period.max(config.keep_alive * u64::from(self.count.min(2)));
@@ -71,7 +71,7 @@ impl Exp {
     /// The peer sent something.
     pub(super) fn on_packet(&mut self, now: Time, config: &Config) {
         self.last_packet_at = now;
-        if self.count != 1 && !self.held {
+        if self.count != 1 {
             self.count = 1;
             self.refresh(config);
         }
@@ -79,16 +79,16 @@ impl Exp {
 
     /// A sample of the round trip that follows Karn's rule.
     pub(super) fn on_sample(&mut self, config: &Config) {
-        if self.held {
-            self.held = false;
-            self.count = 1;
+        if self.unsampled != 1 {
+            self.unsampled = 1;
             self.refresh(config);
         }
     }
 
-    /// N stays until the next sample.
-    pub(super) fn hold(&mut self) {
-        self.held = true;
+    /// It has expired, and samples follow Karn's rule.
+    pub(super) fn hold(&mut self, config: &Config) {
+        self.unsampled = self.unsampled.saturating_add(1);
+        self.refresh(config);
     }
 
     /// The timer restarts: data leave where none were outstanding, an ACK or NAK had new content, or
