@@ -204,8 +204,8 @@ ON_PURPOSE = {
 }
 # Scenarios whose constant-rate senders offer more than a link carries, as their papers have it.
 OVERLOADED = {
-    *("cbr-dcudp", "cbr-tcp", "cbr-udt", "after-dcudp", "after-tcp"),
-    *("newcomer-dcudp", "newcomer-tcp", "baseline-capacity", "baseline-input"),
+    *("cbr-dcudp", "cbr-tcp", "cbr-udt", "after-dcudp", "after-tcp", "after-udt"),
+    *("newcomer-dcudp", "newcomer-tcp", "newcomer-udt", "baseline-capacity", "baseline-input"),
 }
 
 

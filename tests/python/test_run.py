@@ -295,7 +295,9 @@ def test_cubic_of_linux_fills_the_link_of_an_example() -> None:
     # Of 500 Mbit/s 1,460 B in each 1,500 B are data.
     most = 500e6 / 8 * 1460 / 1500
     assert result.flows["delivered_bytes"].sum() >= 0.99 * most
-    # No stall: 10 ms lack at most what waits a round trip for a retransmission.
-    sums = result.throughput.group_by("time_s").agg(pl.col("bytes").sum())
+    # No stall: what lacks by any time waits for a retransmission, which takes a round trip with a
+    # full queue, 2.5 ms, after the one in which its loss is found.
+    sums = result.throughput.group_by("time_s").agg(pl.col("bytes").sum()).sort("time_s")
     assert sums.height == 100
-    assert (sums["bytes"] >= 0.8 * 10e-3 * most).all()
+    lacking_s = (pl.int_range(1, 101) * 10e-3 - pl.col("bytes").cum_sum() / most).alias("lacking")
+    assert sums.select(lacking_s)["lacking"].max() < 5e-3

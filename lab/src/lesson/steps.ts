@@ -48,8 +48,8 @@ export const STEPS: readonly Step[] = [
     ],
     question: "Both runs fill the link. How long does a packet wait in each queue?",
     answer: [
-      "The mean queue is 19.5 packets under DCTCP and 74.4 under NewReno.",
-      "A packet takes 24 us at this rate, so it waits 0.5 ms or 1.8 ms.",
+      "The mean queue is 19.5 packets under DCTCP and 66.3 under NewReno.",
+      "A packet takes 24 us at this rate, so it waits 0.5 ms or 1.6 ms.",
     ],
     why: [
       "NewReno halves its window when the full buffer drops a packet (RFC 5681).",

@@ -98,7 +98,7 @@ fn controls_that_halve_their_windows_follow_the_law() {
 
 /// After each loss the window of Linux's CUBIC rests for 1/32 s, 2.5 of these round trips, of eight between losses.
 #[test]
-fn the_rests_of_linux_cost_cubic_a_fifth() {
+fn the_rests_of_linux_slow_cubic() {
     let found = share("cubic", "linux", &[]);
     let rfc = share("cubic", "linux", &[("transport.window_rule", "rfc")]);
     assert!((0.7..0.9).contains(&(found / rfc)), "{found} of {rfc}");
