@@ -2,7 +2,7 @@
 //! `bictcp_reset`; Linux 6.18): the acknowledged segments after which the window grows by one.
 //!
 //! While the window stays as it is, that number is calculated again after 1/32 s at the earliest. Over a short round
-//! trip the window so rests, then grows fast. RFC 9438 has no such rest.
+//! trip the window rests, then grows fast. RFC 9438 has no such rest.
 //!
 //! Leaves out: ticks of the kernel's clock, of which each has at most one value of the cubic; its integer arithmetic
 //! but for whole segments.

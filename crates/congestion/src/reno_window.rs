@@ -43,7 +43,7 @@ pub struct NewRenoConfig {
     pub slow_start: SlowStart,
     /// Whether the transport paces segments by [`crate::PacingRatio`]: HyStart takes account of it.
     pub paced: bool,
-    /// That of the RFCs, or Linux's.
+    /// The units of windows, and the base of reactions.
     pub rule: WindowRule,
 }
 
@@ -185,7 +185,7 @@ impl RenoWindow {
     /// `tcp_reno_cong_avoid`.
     #[inline(never)]
     fn grow_by_segments(&mut self, ack: &AckSample<'_>) {
-        // FLAG_DATA_ACKED: what is only reported grows nothing yet.
+        // FLAG_DATA_ACKED: data that are only reported grow nothing yet.
         if ack.acked == Bytes::ZERO {
             return;
         }
@@ -264,7 +264,7 @@ impl RenoWindow {
         if segments == 0 {
             return;
         }
-        // What a larger credit left counts as one segment, as if gained now.
+        // The rest of a larger credit counts as one segment (`tcp_cong_avoid_ai`).
         if self.counted >= credit {
             self.counted = 0;
             self.cwnd += self.mss();

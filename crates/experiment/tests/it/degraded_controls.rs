@@ -66,7 +66,7 @@ const LIKE_RENO: [&str; 5] = ["new-reno", "reno", "dctcp", "d2tcp", "dt-cwa"];
 fn controls_that_halve_their_windows_follow_the_law() {
     for preset in ["linux", "rfc", "ns-2-2010"] {
         let new_reno = share("new-reno", preset, &[]);
-        // Of the five Linux counts segments under Reno alone.
+        // Linux counts segments under Reno alone, of these five.
         let in_bytes = share("new-reno", preset, &[("transport.window_rule", "rfc")]);
         for control in LIKE_RENO {
             let found = share(control, preset, &[]);

@@ -101,8 +101,8 @@ pub struct Workload<'a, E> {
 }
 
 impl<'a, E: Endpoints> Workload<'a, E> {
-    /// A workload that has not begun. The plan must have passed its check. `request_times`: the time that a request
-    /// of each flow takes in an idle network.
+    /// A workload that has not begun. The plan must have passed its check. `request_times`, by flow: the time
+    /// that a request takes in an idle network.
     pub fn new(
         plan: &'a ExperimentPlan,
         endpoints: E,

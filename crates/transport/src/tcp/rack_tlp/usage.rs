@@ -14,7 +14,7 @@ use crate::tcp::config::Config;
 pub(super) struct Usage {
     /// SND.NXT when it was noted (`cwnd_usage_seq`).
     until: u64,
-    /// What was outstanding then (`max_packets_out`).
+    /// The data outstanding then (`max_packets_out`).
     most: u64,
     /// Whether the window was full (`is_cwnd_limited`).
     full: bool,
