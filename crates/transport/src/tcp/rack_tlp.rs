@@ -42,7 +42,7 @@ pub(super) struct RackTlp {
     /// The next retransmission leaves for any window.
     forced: bool,
     /// Under Linux's window rule.
-    usage: Option<Usage>,
+    usage: Option<Box<Usage>>,
     /// When the reordering timer fires, or NEVER.
     reordering_at: Time,
     /// When a probe is due, or NEVER.
@@ -67,7 +67,7 @@ impl RackTlp {
             undo: None,
             reacted_at: 0,
             forced: false,
-            usage: (rule == WindowRule::Linux).then(Usage::default),
+            usage: (rule == WindowRule::Linux).then(Box::default),
             reordering_at: Time::NEVER,
             probe_at: Time::NEVER,
             rto_at: Time::NEVER,
