@@ -20,7 +20,6 @@ use incastle_scenario::Scenario;
 use incastle_scenario::language::RunStop;
 use incastle_scenario::language::flows::{Group, Size, Stop, Workload};
 use incastle_scenario::language::measure::Sampling;
-use incastle_scenario::lossless::has_priorities;
 use incastle_workload::Journal;
 
 /// The reason why a scenario needs one thread, as in "this scenario has ...", if there is one.
@@ -69,16 +68,6 @@ fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
         let closed = closed_loop(group)?;
         Some(format!("{closed} (flows.{name})"))
     });
-    // A record of telemetry at a FIFO port is made after the packet has left.
-    let mut switches = scenario.switches().into_iter();
-    let fifo = switches.any(|switch| !has_priorities(switch));
-    let gathers = |(_, group): &(String, Group)| {
-        let rdma = group.transport.rdma();
-        rdma.is_some_and(|rdma| rdma.telemetry)
-    };
-    let of_telemetry = fifo && scenario.tables().flows.iter().any(gathers);
-    let of_telemetry =
-        of_telemetry.then(|| "telemetry (INT) of ports without priorities".to_owned());
     // An endpoint that has been released in one partition could not answer repetitions of the other.
     let reads = |(_, group): &(String, Group)| {
         let rdma = group.transport.rdma();
@@ -88,8 +77,7 @@ fn decides_as_a_whole(scenario: &Scenario) -> Option<String> {
     let of_reads = of_reads.then(|| "RDMA READs".to_owned());
     let custom = !scenario.custom_controllers().is_empty();
     let of_controllers = custom.then(|| "custom controllers".to_owned());
-    let of_rdma = of_telemetry.or(of_reads);
-    of_measure.or(of_controllers).or(of_rdma).or(of_groups)
+    of_measure.or(of_controllers).or(of_reads).or(of_groups)
 }
 
 /// The property of a group by which it decides on more than the clock, if there is one.
@@ -113,6 +101,13 @@ fn closed_loop(group: &Group) -> Option<&'static str> {
     }
 }
 
+/// Whether packets of any group gather telemetry (INT).
+fn gathers_telemetry(scenario: &Scenario) -> bool {
+    let groups = scenario.tables().flows.iter();
+    let mut pairs = groups.filter_map(|(_, group)| group.transport.rdma());
+    pairs.any(|pair| pair.telemetry)
+}
+
 /// The simulation of one partition, in a network that may exist already.
 pub fn prepare_part(
     scenario: &Scenario,
@@ -121,7 +116,10 @@ pub fn prepare_part(
     known: Option<Network>,
 ) -> Result<Prepared, RunError> {
     let has = |node| partition.of(node) == index;
-    let network = known.map_or_else(|| network(scenario), Ok)?;
+    let mut network = known.map_or_else(|| network(scenario), Ok)?;
+    if gathers_telemetry(scenario) {
+        network.gather_telemetry();
+    }
     let mut part = Prepared::new(scenario, network, has);
     part.simulation.become_partition(partition, index);
     Ok(part)

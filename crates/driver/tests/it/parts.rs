@@ -172,6 +172,41 @@ size = "60 KB"
 }
 
 #[test]
+fn telemetry_is_that_of_one_thread() {
+    let text = r#"
+[run]
+duration = "500 us"
+[network]
+topology = "leaf-spine"
+leaves = 4
+spines = 3
+hosts_per_leaf = 4
+rate = "100 Gbit/s"
+delay = "1 us"
+[switch]
+buffer = "60 KB"
+[transport]
+kind = "rdma"
+congestion = "hpcc"
+base_rtt = "9 us"
+[flows.all]
+workload = "poisson"
+from = "hosts"
+to = "hosts"
+sizes = "websearch"
+load = 0.7
+"#;
+    let sets = [];
+    assert_eq!(alone_because(&scenario(text, &sets)), None);
+    let alone = result(text, &sets);
+    assert!(alone.totals.data_packets > 2_000 && alone.totals.drops > 0);
+    let alone = comparable(alone);
+    for threads in [2, 4] {
+        assert!(comparable(in_parts(text, &sets, threads)) == alone);
+    }
+}
+
+#[test]
 fn what_one_thread_alone_can_do_is_named() {
     let because = |text: &str, sets: &[(&str, &str)]| alone_because(&scenario(text, sets));
     let fabric = FABRIC.to_owned() + FLOWS;

@@ -20,8 +20,7 @@ pub struct QueuePairSettings {
     pub verb: Verb,
     /// The traffic class of ACKs, NAKs and CNPs.
     pub control_class: u8,
-    /// Whether its packets gather telemetry (INT), at all switches. The network is not divided into partitions then, unless
-    /// all ports of switches have priorities.
+    /// Whether its packets gather telemetry (INT), at all switches.
     pub telemetry: bool,
 }
 

@@ -368,6 +368,7 @@ impl NetworkBuilder {
             pool: Pool::default(),
             extras: Extras::default(),
             late_departures: 0,
+            added_departures: 0,
             telemetry: false,
         };
         network.check_reachability()?;

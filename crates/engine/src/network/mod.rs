@@ -113,6 +113,8 @@ pub struct Network {
     pub(crate) extras: Extras,
     /// Departures that were processed without events.
     pub(crate) late_departures: u64,
+    /// Departures that were events only because a link leads into another partition.
+    pub(crate) added_departures: u64,
     /// Whether switches make records in packets that gather telemetry.
     pub(crate) telemetry: bool,
 }

@@ -237,7 +237,8 @@ impl<P: Probe> Simulation<P> {
     pub fn totals(&self) -> Totals {
         let fabric = &self.stack.fabric;
         Totals {
-            events: fabric.totals.events + fabric.network.late_departures,
+            events: fabric.totals.events + fabric.network.late_departures
+                - fabric.network.added_departures,
             ..fabric.totals
         }
     }

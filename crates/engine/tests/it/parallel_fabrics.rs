@@ -1,4 +1,5 @@
-//! Networks with priorities, PFC, queue pairs and TCP in partitions give the results of one simulation, to the last bit.
+//! Networks with priorities, PFC, queue pairs and TCP in partitions give the results of one simulation, to the last bit;
+//! so do queue pairs with telemetry over FIFO queues.
 
 use std::sync::Arc;
 
@@ -35,14 +36,17 @@ proptest! {
         fabric in fabrics(30..120),
         flows in flows(),
         changes in prop::option::of(changes()),
+        fifo in any::<bool>(),
         count in 2..4_usize,
         budgets in prop::collection::vec(prop_oneof![Just(u64::MAX), 1..8_u64, 1..200_u64], 1..6),
     ) {
         let make = || {
-            let network = match &changes {
+            let mut network = match &changes {
+                _ if fifo => fabric.build_fifo(changes.as_deref().unwrap_or_default()),
                 None => fabric.build(),
                 Some(changes) => fabric.build_changing(changes),
             };
+            network.gather_telemetry();
             simulation(network, &flows)
         };
         // All hosts may be at one switch.

@@ -14,12 +14,22 @@ impl Port {
     pub(crate) fn cut(&mut self) {
         self.cut = true;
         self.never_late();
+        // A packet with its record is posted when it leaves. A fast queue posts it when it comes.
+        if self.telemetry && self.is_fast() {
+            self.schedule();
+            self.added_departures = true;
+        }
         self.special = true;
         self.gate.judge_all();
     }
 
     pub(crate) fn is_cut(&self) -> bool {
         self.cut
+    }
+
+    /// Whether its departures are events for the sake of the other partition alone.
+    pub(crate) fn has_added_departures(&self) -> bool {
+        self.added_departures
     }
 
     /// Whether departures are computed on arrival.

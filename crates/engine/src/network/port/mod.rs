@@ -89,6 +89,8 @@ pub(crate) struct Port {
     special: bool,
     /// Whether its link leads into another partition.
     cut: bool,
+    /// Whether departures are events only because of that.
+    added_departures: bool,
 }
 
 const _: () = assert!(size_of::<Port>() <= 256);
@@ -120,6 +122,7 @@ impl Port {
             sampler: None,
             freed: 0,
             cut: false,
+            added_departures: false,
         }
     }
 

@@ -10,8 +10,22 @@ use incastle_units::{Bytes, Rate, Time};
 
 use super::Port;
 use super::scheduled::ScheduledQueue;
-use crate::network::{Arenas, Extras, Packet, Pool};
+use crate::core::Node;
+use crate::network::{Arenas, Extras, Network, Packet, Pool};
 use crate::probe::Probe;
+
+impl Network {
+    /// Lets packets gather telemetry at all switches from now on. A simulation does so with its first flow that gathers
+    /// telemetry; its partitions do not know each other's flows, and need it before they begin.
+    pub fn gather_telemetry(&mut self) {
+        self.telemetry = true;
+        for (port, owner) in self.ports.iter_mut().zip(&self.owners) {
+            if matches!(owner, Node::Switch(_)) {
+                port.gather_telemetry();
+            }
+        }
+    }
+}
 
 impl Port {
     /// Lets packets gather telemetry here from now on.

@@ -112,26 +112,22 @@ impl<P: Probe> Fabric<P> {
 
     /// Lets packets gather telemetry at all switches from now on.
     pub(super) fn gather_telemetry(&mut self) {
-        if std::mem::replace(&mut self.network.telemetry, true) {
+        if self.network.telemetry {
             return;
         }
-        let divided = self.process.is_some();
-        let Network { ports, owners, .. } = &mut self.network;
-        for (port, owner) in ports.iter_mut().zip(owners) {
-            if matches!(owner, Node::Switch(_)) {
-                port.gather_telemetry();
-                // Other partitions know nothing of the flow.
-                assert!(
-                    !divided || port.has_priorities(),
-                    "telemetry at ports without priorities needs one partition"
-                );
-            }
-        }
+        // Other partitions know nothing of the flow.
+        assert!(
+            self.process.is_none(),
+            "a network in partitions gathers telemetry from the beginning"
+        );
+        self.network.gather_telemetry();
     }
 
     /// A port with departure events has sent a packet.
     pub(super) fn depart(&mut self, at: PortIndex) {
         let now = self.clock.now();
+        let added = self.network.ports[at.index()].has_added_departures();
+        self.network.added_departures += u64::from(added);
         let departed = self.network.depart(at, now, &mut self.probe);
         let (events, probe) = (&mut self.clock.events, &mut self.probe);
         self.network.send_pauses(at, now, events, probe);

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use incastle_congestion::{
-    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Reaction, Window,
+    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Hpcc, HpccConfig,
+    Reaction, Window,
 };
 use incastle_engine::core::{HostIndex, Node, Side};
 use incastle_engine::flow::{
@@ -15,11 +16,11 @@ use incastle_engine::network::{
 };
 use incastle_queueing::{
     AccountingOptions, IngressPortConfig, LosslessConfig, PAUSE_FRAME_SIZE, PauseMode,
-    PauseSenderConfig, PauseThreshold, Priority, PriorityEcnConfig, PriorityMemoryConfig,
-    PrioritySet, ReleaseAt, SchedulerConfig,
+    PauseSenderConfig, PauseThreshold, PortBuffer, Priority, PriorityEcnConfig,
+    PriorityMemoryConfig, PrioritySet, ReleaseAt, SchedulerConfig,
 };
 use incastle_rdma::{Config, Verb};
-use incastle_units::{Bytes, Rate, Span, Time};
+use incastle_units::{Amount, Bytes, Rate, Span, Time};
 use proptest::prelude::*;
 
 use super::shapes::{Shape, ecmps, shapes};
@@ -49,6 +50,8 @@ pub(crate) struct Fabric {
     /// The share of the headroom that is needed, in percent.
     pub(crate) headroom: u64,
     pub(crate) seed: u64,
+    /// Whether the ports of switches have one queue without priorities, whose buffer has the size of `shared`.
+    pub(crate) fifo: bool,
 }
 
 /// A link, the same in both directions.
@@ -93,6 +96,9 @@ impl Fabric {
     }
 
     fn switch(&self, switch: usize) -> SwitchConfig {
+        if self.fifo {
+            return SwitchConfig::default();
+        }
         let port = |line: Line| IngressPortConfig {
             headroom: Bytes::new(line.headroom().count() * self.headroom / 100),
             threshold: self.threshold,
@@ -125,19 +131,20 @@ impl Fabric {
 
     /// The network, with links that fail, slow down or are degraded.
     pub(crate) fn build_changing(&self, changes: &[Changes]) -> Network {
-        let all = changes.iter().cycle();
-        let changes: Vec<&Changes> = all.take(self.links.len()).collect();
         self.build_with(|number, link| {
-            let of = changes[number];
-            link.failures.clone_from(&of.failures);
-            link.degradations.clone_from(&of.degradations);
-            let rate = Rate::from_bits_per_second(link.rate.bits_per_second() / 3);
-            link.schedule = of
-                .slower
-                .iter()
-                .map(|&at| RateChange { at, rate })
-                .collect();
+            if let Some(of) = changes.get(number % changes.len().max(1)) {
+                of.apply(link);
+            }
         })
+    }
+
+    /// The same, with a FIFO queue at each port.
+    pub(crate) fn build_fifo(&self, changes: &[Changes]) -> Network {
+        let plain = Self {
+            fifo: true,
+            ..self.clone()
+        };
+        plain.build_changing(changes)
     }
 
     /// The network, with a change of the configuration of each direction of each link.
@@ -157,20 +164,31 @@ impl Fabric {
         let (of_hosts, between) = self.links.split_at(self.shape.hosts.len());
         for (index, (&switch, line)) in self.shape.hosts.iter().zip(of_hosts).enumerate() {
             let host = Node::Host(builder.host(format!("h{index}"), config));
-            let [mut up, mut down] = [None, Some(self.scheduler)].map(|of| line.link(of));
+            let [mut up, mut down] = [line.link(None), self.egress(*line)];
             change(index, &mut up);
             change(index, &mut down);
             builder.link(host, switches[switch], up, down);
         }
         for (number, (&(a, b), line)) in self.shape.links.iter().zip(between).enumerate() {
             let direction = || {
-                let mut link = line.link(Some(self.scheduler));
+                let mut link = self.egress(*line);
                 change(of_hosts.len() + number, &mut link);
                 link
             };
             builder.link(switches[a], switches[b], direction(), direction());
         }
         builder.build().expect("a connected network")
+    }
+
+    /// The egress port of a switch.
+    fn egress(&self, line: Line) -> LinkConfig {
+        if !self.fifo {
+            return line.link(Some(self.scheduler));
+        }
+        LinkConfig {
+            buffer: PortBuffer::Limited(Amount::Bytes(self.shared)),
+            ..line.link(None)
+        }
     }
 
     pub(crate) fn build(&self) -> Network {
@@ -185,6 +203,16 @@ pub(crate) struct Changes {
     /// When it slows down to a third.
     slower: Option<Time>,
     degradations: Vec<Degradation>,
+}
+
+impl Changes {
+    fn apply(&self, link: &mut LinkConfig) {
+        link.failures.clone_from(&self.failures);
+        link.degradations.clone_from(&self.degradations);
+        let rate = Rate::from_bits_per_second(link.rate.bits_per_second() / 3);
+        let slower = self.slower.iter();
+        link.schedule = slower.map(|&at| RateChange { at, rate }).collect();
+    }
 }
 
 /// Changes of links, in turn; often none.
@@ -285,6 +313,7 @@ pub(crate) fn fabrics(headroom: std::ops::Range<u64>) -> impl Strategy<Value = F
             release_at,
             headroom,
             seed,
+            fifo: false,
         }
     })
 }
@@ -385,6 +414,19 @@ impl Flow {
         }
     }
 
+    fn gathers_telemetry(&self) -> bool {
+        self.bytes.is_multiple_of(2)
+    }
+
+    /// HPCC with telemetry, whose rate shows every record.
+    fn control(&self) -> Algorithm {
+        if !self.gathers_telemetry() {
+            return Algorithm::Custom(Box::new(Unlimited));
+        }
+        let line = Rate::from_bits_per_second(100_000_000_000);
+        Hpcc::new(HpccConfig::sigcomm19(line, Span::from_us(20))).into()
+    }
+
     fn transport(&self) -> TransportSpec {
         match self.kind {
             Kind::Rdma(verb) => TransportSpec::Rdma {
@@ -392,11 +434,11 @@ impl Flow {
                     framing: 0,
                     ..Config::default()
                 }),
-                controllers: Box::new([(); 2].map(|()| Algorithm::Custom(Box::new(Unlimited)))),
+                controllers: Box::new([(); 2].map(|()| self.control())),
                 settings: QueuePairSettings {
                     verb,
                     control_class: CONTROL,
-                    telemetry: self.bytes.is_multiple_of(2),
+                    telemetry: self.gathers_telemetry(),
                 },
             },
             Kind::Tcp(algo) => TransportSpec::Tcp {
