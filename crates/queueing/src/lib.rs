@@ -63,7 +63,7 @@ pub use pause::{
     PauseSenderConfig, PauseStatistics, SentPauses, StormStatistics, Watchdog, WatchdogAction,
     WatchdogChange, WatchdogConfig, WatchdogError, pause_span,
 };
-pub use pause_log::{PauseCause, PauseLog, PauseRecord};
+pub use pause_log::{PauseCause, PauseLog, PauseRecord, fullest};
 pub use pause_recorder::{Deadlock, PauseRecorder};
 pub use pause_roots::{PauseRoot, RootedPause, rooted_pauses};
 pub use port_buffer::PortBuffer;

@@ -47,6 +47,14 @@ impl<Q: Copy> PauseCause<Q> {
     }
 }
 
+/// The queue that stores most of an account, if any stores some of it.
+pub fn fullest<Q: Copy + Ord>(holdings: &[Holding<Q>]) -> Option<Holding<Q>> {
+    let holdings = holdings.iter().filter(|one| one.bytes > Bytes::ZERO);
+    holdings
+        .min_by_key(|one| (Reverse(one.bytes), one.queue))
+        .copied()
+}
+
 /// The record, of a limited number of pauses.
 #[derive(Debug, Clone)]
 pub struct PauseLog<Q> {
@@ -74,9 +82,7 @@ impl<Q: Copy + Ord> PauseLog<Q> {
 
     /// A frame is sent that pauses a queue, because of an account whose packets these queues store.
     pub fn send(&mut self, queue: Q, holdings: &[Holding<Q>]) {
-        let holdings = holdings.iter().filter(|one| one.bytes > Bytes::ZERO);
-        let most = holdings.min_by_key(|one| (Reverse(one.bytes), one.queue));
-        let Some(most) = most else {
+        let Some(most) = fullest(holdings) else {
             self.causes.remove(&queue);
             return;
         };

@@ -44,8 +44,8 @@ pub struct PauseRecorder<Q> {
     log: PauseLog<Q>,
     /// The interval of checks for deadlocks, if there are any.
     every: Option<Span>,
-    /// Whether the next check is entered.
-    entered: bool,
+    /// The next check, if it is entered.
+    due: Option<Time>,
     suspect: Option<(Time, Suspect<Q>)>,
     deadlocks: Vec<Deadlock<Q>>,
 }
@@ -57,7 +57,7 @@ impl<Q: Copy + Ord> PauseRecorder<Q> {
         Self {
             log: PauseLog::new(limit),
             every,
-            entered: false,
+            due: None,
             suspect: None,
             deadlocks: Vec::new(),
         }
@@ -96,17 +96,27 @@ impl<Q: Copy + Ord> PauseRecorder<Q> {
     /// The next check, if it has to be entered now: while anything is paused, at multiples of the interval.
     pub fn next_check(&mut self, now: Time) -> Option<Time> {
         let every = self.every?;
-        if self.entered || !self.log.has_open() {
+        if self.due.is_some() || !self.log.has_open() {
             return None;
         }
-        self.entered = true;
         let past = (now - Time::ZERO).as_ps() / every.as_ps();
-        Some(Time::ZERO + every * (past + 1))
+        self.due = Some(Time::ZERO + every * (past + 1));
+        self.due
+    }
+
+    /// Whether the next check is at this instant.
+    pub fn is_due(&self, at: Time) -> bool {
+        self.due == Some(at)
+    }
+
+    /// The interval of checks, if there are any.
+    pub const fn every(&self) -> Option<Span> {
+        self.every
     }
 
     /// A check: these queues are paused.
     pub fn check(&mut self, now: Time, paused: &[PausedQueue<Q>]) {
-        self.entered = false;
+        self.due = None;
         let Some(suspect) = Suspect::of(paused) else {
             self.suspect = None;
             return;

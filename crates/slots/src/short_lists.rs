@@ -40,10 +40,10 @@ impl<T: Copy + Default, const N: usize> ShortLists<T, N> {
     }
 
     /// Keeps a list until it is freed.
-    pub fn store(&mut self, list: &[T]) -> u32 {
+    pub fn store(&mut self, list: impl IntoIterator<Item = T>) -> u32 {
         let place = self.reserve();
         for value in list {
-            self.push(place, *value);
+            self.push(place, value);
         }
         place
     }
@@ -93,7 +93,7 @@ mod tests {
     #[test]
     fn values_beyond_the_room_are_left_out() {
         let mut lists = ShortLists::<u64, 8>::default();
-        let other = lists.store(&[7]);
+        let other = lists.store([7]);
         for round in 0..2 {
             let list = lists.reserve();
             assert_eq!(lists.get(list), []);

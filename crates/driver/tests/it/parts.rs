@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use incastle_driver::{Control, run_in_parts};
 use incastle_experiment::{Output, alone_because};
 
-use crate::common::{STAR, WORLDS, comparable, result, scenario};
+use crate::common::{STAR, WORLDS, comparable, result, scenario, text};
 
 const FABRIC: &str = r#"
 [run]
@@ -171,9 +171,8 @@ size = "60 KB"
     }
 }
 
-#[test]
-fn telemetry_is_that_of_one_thread() {
-    let text = r#"
+/// HPCC over FIFO queues with losses.
+const HPCC: &str = r#"
 [run]
 duration = "500 us"
 [network]
@@ -196,14 +195,36 @@ to = "hosts"
 sizes = "websearch"
 load = 0.7
 "#;
-    let sets = [];
-    assert_eq!(alone_because(&scenario(text, &sets)), None);
-    let alone = result(text, &sets);
-    assert!(alone.totals.data_packets > 2_000 && alone.totals.drops > 0);
-    let alone = comparable(alone);
+
+/// Whether the result is that of one thread.
+fn check_parts(sets: &[(&str, &str)]) -> Output {
+    assert_eq!(alone_because(&scenario(HPCC, sets)), None);
+    let alone = result(HPCC, sets);
+    assert!(alone.totals.data_packets > 2_000, "{:?}", alone.totals);
+    let expected = comparable(alone.clone());
     for threads in [2, 4] {
-        assert!(comparable(in_parts(text, &sets, threads)) == alone);
+        assert!(comparable(in_parts(HPCC, sets, threads)) == expected);
     }
+    alone
+}
+
+#[test]
+fn telemetry_is_that_of_one_thread() {
+    let lossy = check_parts(&[]);
+    assert!(lossy.totals.drops > 0);
+}
+
+#[test]
+fn pauses_and_their_roots_are_those_of_one_thread() {
+    let lossless = check_parts(&[
+        ("switch.buffer", "{ shared = '1 MB', alpha = 0.02 }"),
+        ("switch.queue", "{ kind = 'priorities' }"),
+        ("switch.pfc", "{ priorities = [3] }"),
+        ("transport.traffic_class", "3"),
+        ("measure.pauses", "true"),
+    ]);
+    assert!(lossless.totals.pauses > 0 && lossless.totals.drops == 0);
+    assert!(!text(&lossless, "pause_record", "root_port").is_empty());
 }
 
 #[test]

@@ -349,6 +349,7 @@ impl NetworkBuilder {
             order: self.order,
             pause_mode: self.pause_mode,
             recorder,
+            notes: None,
             storms: self.storms.into_iter().map(Storm::from).collect(),
             turns: Turns::new(self.order),
             numbers: numbering.numbers,

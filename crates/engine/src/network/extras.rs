@@ -1,6 +1,8 @@
 //! Extras of packets in flight: SACK blocks, UDT's control packets with their loss lists and handshakes, telemetry. They
 //! are rare, and so in an arena, each in a slot that the packet stores.
 
+use std::collections::VecDeque;
+
 use crate::layout::{Arena, ShortLists};
 use crate::network::{Body, NO_TELEMETRY, Packet, Pool};
 use crate::probe::UdtControl;
@@ -22,6 +24,54 @@ pub(crate) struct Extras {
     pub(crate) controls: Arena<UdtControl>,
     /// Records of hops, in the order of the path.
     pub(crate) telemetry: ShortLists<HopTelemetry, MAX_HOPS>,
+}
+
+/// The extras of packets, in the order of the packets: one core writes them and another reads them, each from the first
+/// byte to the last.
+#[derive(Debug, Default)]
+pub(crate) struct ExtrasInOrder {
+    sacks: VecDeque<SackBlocks>,
+    controls: VecDeque<UdtControl>,
+    telemetry: VecDeque<HopTelemetry>,
+}
+
+impl ExtrasInOrder {
+    /// Appends a copy of the extras of a packet, which has the number of its records in place of their place.
+    pub(crate) fn push(&mut self, packet: &mut Packet, from: &Extras) {
+        match &mut packet.body {
+            Body::Segment { segment, sacks } if segment.sacks > 0 => {
+                self.sacks.push_back(from.sacks.get(*sacks));
+            }
+            Body::UdtControl { place, .. } => self.controls.push_back(from.controls.get(*place)),
+            Body::Rdma { telemetry, .. } if *telemetry != NO_TELEMETRY => {
+                let hops = from.telemetry.get(*telemetry);
+                self.telemetry.extend(hops);
+                *telemetry = hops.len() as u32;
+            }
+            _ => {}
+        }
+    }
+
+    /// Moves the first extras, which are those of a packet, into an arena.
+    pub(crate) fn pop(&mut self, packet: &mut Packet, to: &mut Extras) {
+        match &mut packet.body {
+            Body::Segment { segment, sacks } if segment.sacks > 0 => {
+                *sacks = to.sacks.store(first(&mut self.sacks));
+            }
+            Body::UdtControl { place, .. } => {
+                *place = to.controls.store(first(&mut self.controls));
+            }
+            Body::Rdma { telemetry, .. } if *telemetry != NO_TELEMETRY => {
+                let hops = self.telemetry.drain(..*telemetry as usize);
+                *telemetry = to.telemetry.store(hops);
+            }
+            _ => {}
+        }
+    }
+}
+
+fn first<T>(extras: &mut VecDeque<T>) -> T {
+    extras.pop_front().expect("a packet has its extras")
 }
 
 /// The packets in ports and on links, with their extras.

@@ -37,7 +37,7 @@ pub use pause_table::PortPauses;
 pub use port::{PortCounters, PriorityConfig};
 
 pub(crate) use crate::core::Turns;
-pub(crate) use extras::{Arenas, Extras};
+pub(crate) use extras::{Arenas, Extras, ExtrasInOrder};
 pub(crate) use failure::{Change, FAILURES, Failures, edges};
 pub(crate) use host::Host;
 pub(crate) use nic_pauses::NicPauses;
@@ -63,6 +63,7 @@ use crate::core::{
     Digest, EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, Order, PortIndex, SwitchIndex,
 };
 use crate::layout::Slot;
+use crate::parallel::PauseNotes;
 use crate::probe::{Probe, Transit};
 
 /// A switch.
@@ -85,6 +86,8 @@ pub struct Network {
     /// The end of pauses at all ports.
     pub(crate) pause_mode: PauseMode,
     pub(crate) recorder: Option<Box<PauseRecorder<EgressQueue>>>,
+    /// In a partition: what the recorder of the first one has to know.
+    pub(crate) notes: Option<Box<PauseNotes>>,
     pub(crate) storms: Vec<Storm>,
     pub(crate) turns: Turns,
     pub(crate) hosts: Vec<Host>,

@@ -297,29 +297,6 @@ impl Packet {
         }
     }
 
-    /// Copies the extras of a copied packet from one arena to another.
-    pub(crate) fn copy_extra(&mut self, from: &Extras, to: &mut Extras) {
-        match &mut self.body {
-            Body::Segment { segment, sacks } if segment.sacks > 0 => {
-                *sacks = to.sacks.store(from.sacks.get(*sacks));
-            }
-            Body::UdtControl { place, .. } => {
-                *place = to.controls.store(from.controls.get(*place));
-            }
-            Body::Rdma { telemetry, .. } if *telemetry != NO_TELEMETRY => {
-                *telemetry = to.telemetry.store(from.telemetry.get(*telemetry));
-            }
-            _ => {}
-        }
-    }
-
-    /// Moves the extras of the packet from one arena to another.
-    pub(crate) fn move_extra(&mut self, from: &mut Extras, to: &mut Extras) {
-        let before = *self;
-        self.copy_extra(from, to);
-        before.forget_extra(from);
-    }
-
     /// Two words that identify the packet within its run.
     #[inline(always)]
     pub(crate) fn identity(&self) -> Identity {

@@ -1,6 +1,7 @@
 //! Recorded pauses with their roots, congestion trees, and deadlocks: switched on before a run.
 //!
-//! The record and the checks are those of incastle-queueing. Leaves out: partitions, none of which has the whole network.
+//! The record and the checks are those of incastle-queueing. Leaves out: the order of what happens in several partitions
+//! (`parallel::pause_notes`).
 
 use incastle_queueing::{
     CongestionTree, Deadlock, Holding, PauseRecord, PausedQueue, Priority, PrioritySet,
@@ -9,7 +10,8 @@ use incastle_queueing::{
 use incastle_units::{Bytes, Time};
 
 use super::{Network, PauseTimer};
-use crate::core::{EventQueue, Node, PortIndex, SwitchIndex};
+use crate::core::{Event, EventQueue, Node, Order, PortIndex, SwitchIndex};
+use crate::parallel::{PauseNotes, Paused};
 
 /// The egress queue of a priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,8 +25,51 @@ pub struct EgressQueue {
 impl Network {
     /// The reason why the network cannot be simulated in partitions, if there is one.
     pub fn alone_because(&self) -> Option<&'static str> {
-        let pauses = self.recorder.is_some() || !self.storms.is_empty();
-        pauses.then_some("pauses (PFC), whose roots and deadlocks may be anywhere")
+        if self.order == Order::AsEntered {
+            return Some("events in the order of their entry (run.compat)");
+        }
+        (!self.storms.is_empty()).then_some("pause storms")
+    }
+
+    /// Whether pauses are recorded, or deadlocks looked for.
+    pub(super) fn records_pauses(&self) -> bool {
+        self.recorder.is_some() || self.notes.is_some()
+    }
+
+    /// Begins the notes of a partition. The first one keeps the recorder. `incoming` are the ports elsewhere whose links
+    /// lead here.
+    pub(crate) fn note_pauses(
+        &mut self,
+        partition: usize,
+        incoming: Vec<PortIndex>,
+        events: &mut EventQueue,
+    ) {
+        let Some(recorder) = &self.recorder else {
+            return;
+        };
+        let every = recorder.every();
+        if let Some(every) = every {
+            PauseTimer::Check.enter(Time::ZERO + every, events);
+        }
+        self.notes = Some(Box::new(PauseNotes::new(every, incoming)));
+        if partition > 0 {
+            self.recorder = None;
+        }
+    }
+
+    /// In a partition: the notes that follow belong to this event.
+    #[inline]
+    pub(crate) fn begin_notes(&mut self, event: Event) {
+        if let Some(notes) = &mut self.notes {
+            notes.begin(event);
+        }
+    }
+
+    /// In the first partition: records what happened before an instant that all have reached.
+    pub(crate) fn record_notes(&mut self, before: Time) {
+        if let (Some(notes), Some(recorder)) = (&mut self.notes, &mut self.recorder) {
+            notes.record(before, recorder);
+        }
     }
 
     /// The recorded pauses, by their beginning.
@@ -64,7 +109,9 @@ impl Network {
                 port: Self::reverse(at),
                 priority,
             };
-            if let Some(recorder) = &mut self.recorder {
+            if let Some(notes) = &mut self.notes {
+                notes.send(queue, &holdings);
+            } else if let Some(recorder) = &mut self.recorder {
                 recorder.send(queue, &holdings);
             }
         }
@@ -73,7 +120,7 @@ impl Network {
     /// The pauses of a port may have changed.
     #[inline]
     pub(super) fn record_pauses(&mut self, at: PortIndex, now: Time, events: &mut EventQueue) {
-        if self.recorder.is_some() {
+        if self.records_pauses() {
             self.follow_stopped(at, now, events);
         }
     }
@@ -81,13 +128,20 @@ impl Network {
     #[cold]
     fn follow_stopped(&mut self, at: PortIndex, now: Time, events: &mut EventQueue) {
         let stopped = self.stopped(at);
+        let of = |priority| {
+            (
+                EgressQueue { port: at, priority },
+                stopped.contains(priority),
+            )
+        };
+        let queues = Priority::ALL.into_iter().map(of);
+        if let Some(notes) = &mut self.notes {
+            return queues.for_each(|(queue, paused)| notes.follow(queue, paused));
+        }
         let Some(recorder) = &mut self.recorder else {
             return;
         };
-        for priority in Priority::ALL {
-            let queue = EgressQueue { port: at, priority };
-            recorder.follow(now, queue, stopped.contains(priority));
-        }
+        queues.for_each(|(queue, paused)| recorder.follow(now, queue, paused));
         if let Some(at) = recorder.next_check(now) {
             PauseTimer::Check.enter(at, events);
         }
@@ -96,12 +150,39 @@ impl Network {
     /// Looks for a deadlock.
     pub(super) fn check_deadlock(&mut self, now: Time, events: &mut EventQueue) {
         let paused = self.paused_queues();
+        if self.notes.is_some() {
+            return self.note_check(paused, now, events);
+        }
         let Some(recorder) = &mut self.recorder else {
             return;
         };
         recorder.check(now, &paused);
         if let Some(at) = recorder.next_check(now) {
             PauseTimer::Check.enter(at, events);
+        }
+    }
+
+    /// In a partition: notes what is known here, and enters the next check.
+    fn note_check(
+        &mut self,
+        here: Vec<PausedQueue<EgressQueue>>,
+        now: Time,
+        events: &mut EventQueue,
+    ) {
+        let Some(notes) = &self.notes else { return };
+        let every = notes.every;
+        let incoming = notes.incoming.iter();
+        let queues =
+            incoming.flat_map(|&port| Priority::ALL.map(|priority| EgressQueue { port, priority }));
+        let accounts = queues.filter_map(|queue| self.waiting(queue, Time::NEVER));
+        let elsewhere = accounts
+            .filter(|account| !account.waits_for.is_empty())
+            .collect();
+        if let Some(notes) = &mut self.notes {
+            notes.check(Paused { here, elsewhere });
+        }
+        if let Some(every) = every {
+            PauseTimer::Check.enter(now + every, events);
         }
     }
 
@@ -130,24 +211,28 @@ impl Network {
     fn paused_queues(&self) -> Vec<PausedQueue<EgressQueue>> {
         let mut paused = Vec::new();
         for port in self.ports() {
-            let Node::Switch(switch) = self.next_hop(port) else {
-                continue;
-            };
-            let Some(pausing) = &self.switches[switch.index()].lossless else {
-                continue;
-            };
-            let ingress = Self::reverse(port);
-            let number = self.numbers[ingress.index()] as usize;
             for priority in self.stopped(port).iter() {
-                paused.push(PausedQueue {
-                    queue: EgressQueue { port, priority },
-                    since: self.stopped_since(port, priority).unwrap_or(Time::NEVER),
-                    resume_level: pausing.lossless.memory().resume_level(number),
-                    waits_for: self.holdings(switch, ingress, priority),
-                });
+                let since = self.stopped_since(port, priority).unwrap_or(Time::NEVER);
+                paused.extend(self.waiting(EgressQueue { port, priority }, since));
             }
         }
         paused
+    }
+
+    /// A queue, if a switch is behind its link, with the account of that switch that may have paused it.
+    fn waiting(&self, queue: EgressQueue, since: Time) -> Option<PausedQueue<EgressQueue>> {
+        let Node::Switch(switch) = self.next_hop(queue.port) else {
+            return None;
+        };
+        let pausing = self.switches[switch.index()].lossless.as_ref()?;
+        let ingress = Self::reverse(queue.port);
+        let number = self.numbers[ingress.index()] as usize;
+        Some(PausedQueue {
+            queue,
+            since,
+            resume_level: pausing.lossless.memory().resume_level(number),
+            waits_for: self.holdings(switch, ingress, queue.priority),
+        })
     }
 
     /// The packets of an ingress account that wait, by egress queue. One that is being sent leaves in any case.

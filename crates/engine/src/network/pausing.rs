@@ -255,7 +255,7 @@ impl Network {
         probe: &mut P,
     ) {
         let at = self.ports_of[switch.index()][port];
-        if self.recorder.is_some() && frame.quanta > 0 {
+        if self.records_pauses() && frame.quanta > 0 {
             self.record_cause(switch, at, frame.priorities);
         }
         let slot = self.pool.put(Packet::pause(frame, size));

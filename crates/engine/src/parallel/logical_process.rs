@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use incastle_units::{Span, Time};
 
-use super::{Crossing, Messages, Partitioning, Release};
+use super::{Crossing, Messages, Partitioning, PauseNotes, Release};
 use crate::core::{FlowIndex, Node, PortIndex, Side};
 use crate::flow::FlowHosts;
 use crate::network::Extras;
@@ -122,6 +122,18 @@ impl LogicalProcess {
     /// Whether the link of a port has failed since a packet left that port.
     pub(crate) fn has_failed_since(&self, port: PortIndex, left: Time) -> bool {
         self.failed.get(&port).is_some_and(|failed| left <= *failed)
+    }
+
+    /// Whether it is the first one, which records the pauses of all.
+    pub(crate) fn records_pauses(&self) -> bool {
+        self.partition == 0
+    }
+
+    /// Adds notes of pauses for the first partition.
+    pub(crate) fn pass_on_pauses(&mut self, notes: &mut PauseNotes) {
+        if !self.records_pauses() {
+            notes.give(&mut self.outboxes[0].pauses);
+        }
     }
 
     /// A flow was released here: adds a message for the partition of its other endpoint.

@@ -1,18 +1,23 @@
-//! Cross-partition messages: packets on the links between two partitions, and flows that were
-//! released.
+//! Cross-partition messages: packets on the links between two partitions, flows that were released, and notes of pauses.
+
+use std::mem::take;
 
 use incastle_units::Time;
 
 use crate::core::{FlowIndex, PortIndex};
-use crate::network::{Extras, InFlight};
+use crate::network::{Extras, ExtrasInOrder, InFlight};
+use crate::parallel::Noted;
 
 /// The messages from one partition to another.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Packets; those of a port in the order in which they left it. Their extras are in `extras`.
+    /// Packets; those of a port in the order in which they left it.
     pub(crate) packets: Vec<Crossing>,
-    pub(crate) extras: Extras,
+    /// Those of the packets.
+    pub(crate) extras: ExtrasInOrder,
     pub(crate) released: Vec<Release>,
+    /// For the first partition.
+    pub(crate) pauses: Vec<Noted>,
 }
 
 /// A packet on a link between two partitions.
@@ -34,21 +39,24 @@ pub(crate) struct Release {
 
 impl Messages {
     /// Adds a copy of a packet, with its extras.
-    pub(crate) fn post(&mut self, mut crossing: Crossing, from: &Extras) {
-        crossing.flight.packet.copy_extra(from, &mut self.extras);
+    pub(crate) fn post(&mut self, crossing: Crossing, from: &Extras) {
+        // Changed in its place: a copy would wait for all that is written before it, to lines that another core has.
         self.packets.push(crossing);
+        if let Some(posted) = self.packets.last_mut() {
+            self.extras.push(&mut posted.flight.packet, from);
+        }
     }
 
     /// Takes back the packets of a port that have not arrived by `now`: its link has failed.
     pub(crate) fn take_back(&mut self, port: PortIndex, now: Time) {
-        let extras = &mut self.extras;
-        self.packets.retain(|crossing| {
-            let stays = crossing.port != port || crossing.flight.arrives <= now;
-            if !stays {
-                crossing.flight.packet.forget_extra(extras);
+        let (packets, mut extras) = (take(&mut self.packets), take(&mut self.extras));
+        let mut arena = Extras::default();
+        for mut crossing in packets {
+            extras.pop(&mut crossing.flight.packet, &mut arena);
+            if crossing.port != port || crossing.flight.arrives <= now {
+                self.post(crossing, &arena);
             }
-            stays
-        });
+        }
     }
 
     /// The first arrival.
@@ -59,6 +67,6 @@ impl Messages {
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.packets.is_empty() && self.released.is_empty()
+        self.packets.is_empty() && self.released.is_empty() && self.pauses.is_empty()
     }
 }

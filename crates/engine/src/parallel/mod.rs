@@ -20,6 +20,7 @@
 mod logical_process;
 mod messages;
 mod partition;
+mod pause_notes;
 
 pub use logical_process::Progress;
 pub use messages::Messages;
@@ -27,3 +28,4 @@ pub(crate) use messages::{Crossing, Release};
 pub use partition::{Owners, PartitionError, Partitioning};
 
 pub(crate) use logical_process::{LogicalProcess, TICK, Window};
+pub(crate) use pause_notes::{Noted, PauseNotes, Paused};

@@ -154,9 +154,12 @@ impl<P: Probe> Simulation<P> {
             let Some(event) = self.stack.fabric.clock.events.take(until) else {
                 return Ok(Stop::NothingLeft);
             };
-            if self.stack.fabric.process.is_some() && self.stack.must_wait(event) {
-                self.stack.fabric.clock.events.push(event);
-                return Ok(Stop::Waits(event.at));
+            if self.stack.fabric.process.is_some() {
+                if self.stack.must_wait(event) {
+                    self.stack.fabric.clock.events.push(event);
+                    return Ok(Stop::Waits(event.at));
+                }
+                self.stack.fabric.network.begin_notes(event);
             }
             let advanced = self.stack.fabric.clock.advance(event.at);
             advanced.map_err(|Livelock| RunError::Livelock { at: event.at })?;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use incastle_units::Time;
 
 use super::{RunError, Simulation, Stop};
+use crate::core::PortIndex;
 use crate::parallel::{LogicalProcess, Messages, Partitioning, Progress, TICK, Window};
 use crate::probe::Probe;
 
@@ -28,6 +29,13 @@ impl<P: Probe> Simulation<P> {
                 fabric.network.ports[port.index()].cut();
             }
         }
+        let network = &mut fabric.network;
+        let elsewhere = |port: &PortIndex| {
+            partitioning.is_cut(network, *port)
+                && partitioning.of(network.next_hop(*port)) == partition
+        };
+        let incoming = network.ports().filter(elsewhere).collect();
+        network.note_pauses(partition, incoming, &mut fabric.clock.events);
         let process = LogicalProcess::new(partitioning, partition);
         fabric.process = Some(Box::new(process));
     }
@@ -39,7 +47,11 @@ impl<P: Probe> Simulation<P> {
     /// Passes on the messages for each other partition, and returns the progress of this one. `take` must empty
     /// the messages.
     pub fn hand_over(&mut self, take: impl FnMut(usize, &mut Messages)) -> Progress {
-        let first = self.stack.fabric.clock.events.next_at();
+        let fabric = &mut self.stack.fabric;
+        let first = fabric.clock.events.next_at();
+        if let (Some(process), Some(notes)) = (&mut fabric.process, &mut fabric.network.notes) {
+            process.pass_on_pauses(notes);
+        }
         self.process().hand_over(first, take)
     }
 
@@ -63,12 +75,16 @@ impl<P: Probe> Simulation<P> {
         if all.iter().all(|process| process.next >= beyond) {
             process.clock = beyond;
             self.stack.release_before(beyond);
+            self.stack.fabric.network.record_notes(beyond);
             self.rest(until);
             return Ok(false);
         }
         process.known = known;
         let clock = process.clock;
         self.stack.release_before(clock);
+        let reached = all.iter().map(|process| process.clock).min();
+        let network = &mut self.stack.fabric.network;
+        network.record_notes(reached.unwrap_or_default());
         let clock = self.run_before(before.min(beyond), budget)?;
         self.process().clock = clock;
         Ok(true)

@@ -1,13 +1,17 @@
 //! Recorded pauses with their roots, congestion trees and deadlocks, in whole networks.
 
+use std::sync::Arc;
+
 use crate::common::lossless::{Lossless, RATE, port_of_switch};
 use crate::common::{Datagrams, Gap};
+use crate::parallel::{alone, drive, parts, results};
 use incastle_cases::cases;
 use incastle_engine::Simulation;
 use incastle_engine::core::{Node, PortIndex};
 use incastle_engine::network::{
     Ecmp, EgressQueue, HostConfig, LinkConfig, Network, NetworkBuilder,
 };
+use incastle_engine::parallel::Partitioning;
 use incastle_engine::probe::NoProbe;
 use incastle_queueing::{
     Branch, CongestionTree, PauseRoot, PauseThreshold, Priority, WatchdogAction, WatchdogConfig,
@@ -170,6 +174,7 @@ const RING: usize = 5;
 /// Five switches in a ring, one host each. The shortest path to the host two switches on is clockwise for all.
 fn ring(watchdog: Option<WatchdogConfig>) -> Network {
     let mut builder = NetworkBuilder::new(1);
+    builder.record_pauses(1_000);
     builder.check_deadlocks(Span::from_us(10));
     if let Some(config) = watchdog {
         builder.watchdog(config);
@@ -251,6 +256,35 @@ fn a_watchdog_that_drops_dissolves_the_deadlock() {
         .filter(|row| row.storms.storms > 0)
         .count();
     assert!(stored > 0);
+}
+
+#[test]
+fn partitions_find_the_deadlock_and_record_simultaneous_pauses_in_their_order() {
+    let watchdog = WatchdogConfig {
+        detection: Span::from_us(200),
+        restoration: Span::from_us(100),
+        action: WatchdogAction::Drop,
+    };
+    for config in [None, Some(watchdog)] {
+        let make = || {
+            let mut simulation = Simulation::new(ring(config), NoProbe);
+            for stream in crossing(us(200)) {
+                simulation.add_application(Box::new(stream));
+            }
+            simulation
+        };
+        let whole = alone(make(), us(2_000));
+        assert!(whole.1.contains("Deadlock {"), "{}", whole.1);
+        for count in [2, 3, RING] {
+            let partitioning =
+                Arc::new(Partitioning::new(make().network(), count).expect("a ring"));
+            let mut parts = parts(&partitioning, make);
+            for (until, budget) in [(us(90), 7), (us(500), u64::MAX), (us(2_000), 1_000)] {
+                drive(&mut parts, until, &[budget]);
+            }
+            assert_eq!(results(parts), whole, "{count} partitions");
+        }
+    }
 }
 
 /// A fat tree of k = 4: four pods of two edge and two aggregation switches, and four cores.

@@ -467,9 +467,12 @@ pub(crate) fn results(parts: Vec<Simulation<NoProbe>>) -> (u64, String) {
     (
         digest,
         format!(
-            "{totals:?} {} {ports:?} {stored:?} {flows:?} {:?}",
+            "{totals:?} {} {ports:?} {stored:?} {flows:?} {:?} {:?} {} {:?}",
             now[0].as_ps(),
-            network.pause_table(now[0])
+            network.pause_table(now[0]),
+            network.recorded_pauses(),
+            network.unrecorded_pauses(),
+            network.deadlocks(),
         ),
     )
 }

@@ -32,7 +32,6 @@ impl<P: Probe> Fabric<P> {
 
     /// Takes the messages of another partition.
     pub(in crate::simulation) fn receive(&mut self, messages: &mut Messages) {
-        let extras = &mut messages.extras;
         let process = self.process.as_mut();
         let process = process.expect("only a logical process receives messages");
         for Crossing {
@@ -41,16 +40,20 @@ impl<P: Probe> Fabric<P> {
             left,
         } in messages.packets.drain(..)
         {
+            let packet = &mut flight.packet;
+            messages.extras.pop(packet, &mut self.network.extras);
             // The sender has not reached the failure yet, and will count the loss.
             if process.has_failed_since(port, left) {
-                flight.packet.forget_extra(extras);
+                packet.forget_extra(&mut self.network.extras);
                 continue;
             }
-            flight.packet.move_extra(extras, &mut self.network.extras);
             let Inserted { arrival, overtaken } = self.network.take_over(port, &flight, left);
             update_arrival(&mut self.clock.events, port, overtaken, arrival);
         }
         process.learn_releases(messages.released.drain(..));
+        if let Some(notes) = &mut self.network.notes {
+            notes.receive(&mut messages.pauses);
+        }
     }
 
     /// Announces the release of a flow to the partition of its other endpoint.

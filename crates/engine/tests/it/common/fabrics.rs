@@ -153,6 +153,8 @@ impl Fabric {
         builder.ecmp(self.ecmp);
         builder.pause_mode(self.mode);
         builder.convergence(Span::from_us(20));
+        builder.record_pauses([0, 20, 100_000][self.seed as usize % 3]);
+        builder.check_deadlocks(Span::from_us(7));
         let switches: Vec<Node> = (0..self.shape.switches)
             .map(|index| Node::Switch(builder.switch(format!("s{index}"), self.switch(index))))
             .collect();
