@@ -100,7 +100,8 @@ TABLE = """\
 Packet-hops per second of processor time of one core: packets of any kind, ACKs too, fully received
 at the end of a link. Medians, with the range from the minimum to the maximum; *times ours*: how
 many times faster Incastle is, by the medians. Long DCTCP flows with one ACK per packet everywhere,
-but NewReno with ECN on ns-2, which has no DCTCP, and DCUDP or RDMA where the name has it."""
+but NewReno with ECN on ns-2, which has no DCTCP, and DCUDP or RDMA where the name has it. With two
+threads, which share one network, the rate is per second of the clock, and the time that of both."""
 PUBLISHED = "\\* Not in this run, but {source}."
 GROWS = """\
 ## Growth

@@ -20,6 +20,7 @@ from incastle.benchmarks.suite import SUITE, Benchmark
 from incastle.benchmarks.turns import Measured
 from incastle.commands import bench as bench_command
 from incastle.errors import IncastleError, InternalError
+from incastle.runner import why_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -289,6 +290,20 @@ def alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(memory, name, few)
     monkeypatch.setattr(process, "shipped", lambda _: folder / "small.toml")
     monkeypatch.setattr(shutil, "which", lambda _: None)
+
+
+@pytest.mark.usefixtures("alone")
+def test_the_rate_of_two_threads_is_per_second_of_the_clock() -> None:
+    run = engines.Divided().run(suite.SUITE[0])
+    assert run.threads == 2
+    assert run.packet_hops_per_s == pytest.approx(run.packet_hops / run.wall_s)
+
+
+def test_two_threads_run_the_fabrics_of_rdma() -> None:
+    divided = [one.name for one in SUITE if engines.Divided().supports(one)]
+    assert divided == ["rdma-fabric", "rdma-fabric-pfc"]
+    for name in divided:
+        assert why_alone(ic.load(process.shipped(name)), 2) is None
 
 
 @pytest.mark.usefixtures("alone")

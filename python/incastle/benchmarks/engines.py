@@ -1,9 +1,9 @@
 """The simulators that run the benchmarks: Incastle, and ns-2 and ns-3 where they are installed.
 
-Each run is a separate process with one busy thread. Rates are per processor time: on a shared
-machine it is more exact than wall time. Incastle's covers the engine's work with its default
-probes, from building the network to result tables; ns-2's its whole process, of which some
-hundredths of a second are the start of its interpreter; ns-3's `Simulator::Run` alone.
+Each run is a separate process. Rates are per processor time: on a shared machine it is more exact
+than wall time. Those of several threads are per wall time. Incastle's covers the engine's work
+with its default probes, from building the network to result tables; ns-2's its whole process, of
+which some hundredths of a second are the start of its interpreter; ns-3's `Simulator::Run` alone.
 Neither of the two has a probe.
 
 ns-2 has no DCTCP and runs NewReno with ECN over the same links (star.tcl): a comparison of speed,
@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from incastle.benchmarks import process
 from incastle.errors import IncastleError
-from incastle.runner import run
+from incastle.runner import cores, run
 from incastle.scenario import load
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Run:
     """Time and memory of one run, and its work.
 
     Attributes:
-        cpu_s, wall_s: time of the processor and of the clock.
+        cpu_s, wall_s: time of the processor, all threads together, and of the clock.
         peak_memory_bytes: of the whole process; 0 if a program does not report it.
 
     """
@@ -69,11 +69,12 @@ class Run:
     packet_hops: int
     data_packets: int
     peak_memory_bytes: int = 0
+    threads: int = 1
 
     @property
     def packet_hops_per_s(self) -> float:
-        """Packet-hops per second of processor time."""
-        return self.packet_hops / self.cpu_s
+        """Packet-hops per second of processor time; with several threads, of wall time."""
+        return self.packet_hops / (self.cpu_s if self.threads == 1 else self.wall_s)
 
 
 class Engine(Protocol):
@@ -94,6 +95,7 @@ class Incastle:
     """Ours."""
 
     name = "Incastle"
+    threads = 1
 
     def supports(self, _: Benchmark) -> bool:
         """Return true."""
@@ -101,9 +103,20 @@ class Incastle:
 
     def run(self, benchmark: Benchmark) -> Run:
         """Run it once."""
-        row = process.measure(process.shipped(benchmark.name))
+        row = process.measure(process.shipped(benchmark.name), self.threads)
         fields = Run.__dataclass_fields__
         return Run(**{name: row[name] for name in fields})
+
+
+class Divided(Incastle):
+    """Ours on two threads: one network in two partitions."""
+
+    name = "Incastle, 2 threads"
+    threads = 2
+
+    def supports(self, benchmark: Benchmark) -> bool:
+        """Return whether the network is large enough for that."""
+        return benchmark.divided
 
 
 class Ns2:
@@ -229,11 +242,15 @@ def metered(command: list[str]) -> tuple[str, float]:
 def installed(ns3: Path | None = None) -> list[Engine]:
     """Return Incastle, ns-2 where it is installed, and ns-3 where its program is given.
 
+    Incastle also runs on two threads, where there are two cores.
+
     Raises:
         IncastleError: there is no such program.
 
     """
     engines: list[Engine] = [Incastle()]
+    if cores() >= Divided.threads:
+        engines.append(Divided())
     program = shutil.which("ns")
     if program is not None:
         engines.append(Ns2(program))

@@ -42,12 +42,13 @@ def find(name: str) -> Path:
     return Path(name)
 
 
-def measure(scenario: Path) -> dict[str, Any]:
-    """Run a scenario in a separate process.
+def measure(scenario: Path, threads: int = 1) -> dict[str, Any]:
+    """Run a scenario in a separate process, on as many threads.
 
     Returns:
-        scenario (its name), packet_hops_per_s, data_packets_per_s, wall_s, cpu_s, simulated_s,
-        peak_memory_bytes, events, process_wall_s, packet_hops, data_packets, digest.
+        scenario (its name), threads, packet_hops_per_s and data_packets_per_s (of wall time),
+        wall_s, cpu_s, simulated_s, peak_memory_bytes, events, process_wall_s, packet_hops,
+        data_packets, digest.
 
     Raises:
         IncastleError: the scenario is not right.
@@ -55,7 +56,8 @@ def measure(scenario: Path) -> dict[str, Any]:
 
     """
     started = time.perf_counter()
-    command = [sys.executable, "-m", "incastle.benchmarks.process", str(scenario)]
+    module = "incastle.benchmarks.process"
+    command = [sys.executable, "-m", module, str(scenario), str(threads)]
     done = subprocess.run(command, capture_output=True, check=False)
     process_wall_s = time.perf_counter() - started
     message = done.stderr.decode(errors="replace").strip()
@@ -67,7 +69,7 @@ def measure(scenario: Path) -> dict[str, Any]:
     return {**row, "process_wall_s": process_wall_s}
 
 
-def measure_here(scenario: Path) -> dict[str, Any]:
+def measure_here(scenario: Path, threads: int = 1) -> dict[str, Any]:
     """Run a scenario in this process, which must be fresh for its peak memory to mean anything.
 
     Uses the native module alone: polars would weigh more than the engine.
@@ -80,7 +82,8 @@ def measure_here(scenario: Path) -> dict[str, Any]:
         raise IncastleError("\n".join(f"{one.file}:{one.line}: {one.message}" for one in found))
     outcomes: list[_engine.Output | _engine.Failure] = []
     before = time.process_time()
-    _engine.run_many([checked], (1, 1), lambda _, outcome: outcomes.append(outcome), lambda _: None)
+    limits = (1, threads)
+    _engine.run_many([checked], limits, lambda _, outcome: outcomes.append(outcome), lambda _: None)
     cpu_s = time.process_time() - before
     outcome = outcomes[0]
     if isinstance(outcome, _engine.Failure):
@@ -88,6 +91,7 @@ def measure_here(scenario: Path) -> dict[str, Any]:
     totals, wall_s = outcome.totals(), outcome.wall_s
     return {
         "scenario": checked.name,
+        "threads": threads,
         "packet_hops_per_s": totals["packet_hops"] / wall_s,
         "data_packets_per_s": totals["data_packets"] / wall_s,
         "wall_s": wall_s,
@@ -118,9 +122,9 @@ def peak_memory_bytes() -> int:
 
 
 def main() -> None:
-    """Measure the scenario named by the first argument and print its row as JSON."""
+    """Measure a scenario, by its path and the number of threads, and print its row as JSON."""
     try:
-        print(json.dumps(measure_here(Path(sys.argv[1]))))
+        print(json.dumps(measure_here(Path(sys.argv[1]), int(sys.argv[2]))))
     except (IncastleError, OSError) as error:
         print(error, file=sys.stderr)
         sys.exit(IncastleError.exit_status)

@@ -46,7 +46,7 @@ class Measured:
 
     @property
     def rate(self) -> Spread:
-        """Packet-hops per second of processor time."""
+        """Packet-hops per second of processor time; with several threads, of wall time."""
         return Spread.of([run.packet_hops_per_s for run in self.runs])
 
     @property
@@ -69,6 +69,9 @@ class Measured:
         """The median of the peak memory of the process."""
         return median([run.peak_memory_bytes for run in self.runs])
 
+    def _per(self, time: str) -> Spread:
+        return Spread.of([run.packet_hops / getattr(run, time) for run in self.runs])
+
     def as_row(self) -> dict[str, Any]:
         """Return it for JSON."""
         first = self.runs[0]
@@ -80,7 +83,9 @@ class Measured:
             "simulated_s": first.simulated_s,
             "packet_hops": first.packet_hops,
             "data_packets": first.data_packets,
-            "packet_hops_per_cpu_s": vars(self.rate),
+            "threads": first.threads,
+            "packet_hops_per_cpu_s": vars(self._per("cpu_s")),
+            "packet_hops_per_wall_s": vars(self._per("wall_s")),
             "cpu_s": vars(self.cpu_s),
             "wall_s": vars(self.wall_s),
             "peak_memory_bytes": self.memory_bytes,

@@ -63,7 +63,8 @@ def bench(
     A packet-hop is one packet, data or ACK, that crosses one link. Each scenario runs in a separate
     process. wall_s and cpu_s are the engine's time, from building the network to tables in memory;
     process_wall_s is the time of the whole process. With --all, rates are per second of processor
-    time; ns-2 is included if its program `ns` is installed, and published figures are marked.
+    time, those of two threads per second of wall time; ns-2 is included if its program `ns` is
+    installed, and published figures are marked.
     """
     if everything:
         if scenarios:
@@ -138,7 +139,7 @@ def show_suite(measured: Sequence[Measured], costs: Sequence[Cost]) -> None:
     from incastle.benchmarks.suite import PUBLISHED_SOURCE  # noqa: PLC0415
 
     table = terminal.aligned(
-        "Speed, per second of processor time",
+        "Speed, per second of processor time; with 2 threads, of wall time",
         *("benchmark", "preset", "on", "million\npacket-hops/s", "min to\nmax"),
         *("Incastle\nfaster by", "goal", "processor\ntime", "peak\nmemory"),
     )
