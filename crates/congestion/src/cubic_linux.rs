@@ -2,15 +2,17 @@
 //! `bictcp_reset`; Linux 6.18): the acknowledged segments after which the window grows by one.
 //!
 //! While the window stays as it is, that number is calculated again after 1/32 s at the earliest. Over a short round
-//! trip the window rests, then grows fast. RFC 9438 has no such rest.
+//! trip the window rests, then grows fast. A tick of the kernel's clock has at most one value of the cubic: a window that
+//! grows within it goes on as fast. RFC 9438 has neither.
 //!
-//! Leaves out: ticks of the kernel's clock, of which each has at most one value of the cubic; its integer arithmetic
-//! but for whole segments.
+//! Leaves out: other ticks than those of 250 Hz; the kernel's integer arithmetic but for ticks and whole segments.
 
 use incastle_units::{Span, Time};
 
-/// HZ / 32.
-const REST: Span = Span::from_us(31_250);
+/// The tick of the kernel's clock at HZ = 250, the default of its configuration.
+const TICK: Span = Span::from_ms(4);
+/// HZ / 32, in ticks.
+const REST: u64 = 250 / 32;
 /// HZ: a recovery fills the path with data for so long that its round trips are not taken.
 const AFTER_REDUCTION: Span = Span::from_secs(1);
 /// 5 % per round trip, while no window at a reduction is known.
@@ -31,7 +33,8 @@ pub(crate) struct LinuxGrowth {
     /// Acknowledged segments for one more in the window.
     cnt: u64,
     last_cwnd: u64,
-    last_time: Option<Time>,
+    /// In ticks.
+    last_time: Option<u64>,
     last_max_cwnd: u64,
     origin_point: u64,
     /// In seconds.
@@ -74,14 +77,24 @@ impl LinuxGrowth {
     /// `bictcp_update`: the acknowledged segments for one more in a window of `cwnd`.
     pub(crate) fn update(&mut self, now: Time, cwnd: u64, acked: u64, shape: Shape) -> u64 {
         self.ack_cnt += acked;
-        let rests = self
-            .last_time
-            .is_some_and(|at| now.saturating_since(at) <= REST);
+        let tick = now.saturating_since(Time::ZERO).as_ps() / TICK.as_ps();
+        let rests = self.last_time.is_some_and(|last| tick - last <= REST);
         if self.last_cwnd == cwnd && rests {
             return self.cnt;
         }
-        self.last_cwnd = cwnd;
-        self.last_time = Some(now);
+        if self.epoch_start.is_none() || self.last_time != Some(tick) {
+            self.last_cwnd = cwnd;
+            self.last_time = Some(tick);
+            self.cnt = self.follow_cubic(now, cwnd, acked, shape);
+        }
+        self.befriend_reno(cwnd, shape.beta);
+        // At most one segment for two acknowledged.
+        self.cnt = self.cnt.max(2);
+        self.cnt
+    }
+
+    /// The same number, by the cubic alone.
+    fn follow_cubic(&mut self, now: Time, cwnd: u64, acked: u64, shape: Shape) -> u64 {
         let start = match self.epoch_start {
             Some(start) => start,
             None => self.begin_epoch(now, cwnd, acked, shape),
@@ -95,18 +108,15 @@ impl LinuxGrowth {
         } else {
             self.origin_point.saturating_add(delta)
         };
-        self.cnt = if target > cwnd {
+        let cnt = if target > cwnd {
             cwnd / (target - cwnd)
         } else {
             100 * cwnd
         };
         if self.last_max_cwnd == 0 {
-            self.cnt = self.cnt.min(UNKNOWN_MAXIMUM);
+            return cnt.min(UNKNOWN_MAXIMUM);
         }
-        self.befriend_reno(cwnd, shape.beta);
-        // At most one segment for two acknowledged.
-        self.cnt = self.cnt.max(2);
-        self.cnt
+        cnt
     }
 
     fn begin_epoch(&mut self, now: Time, cwnd: u64, acked: u64, shape: Shape) -> Time {
@@ -175,6 +185,24 @@ mod tests {
         assert_eq!(growth.update(ms(32), 70, 70, SHAPE), 4);
         // Another window is calculated at once: 2241 - 17 x 131 + 70 = 84 below 71 x 15 / 8: 71 / (87 - 71).
         assert_eq!(growth.update(ms(33), 71, 70, SHAPE), 4);
+    }
+
+    #[test]
+    fn a_window_that_grows_within_a_tick_goes_on_as_fast() {
+        let mut growth = reduced();
+        // As above: with 71 segments in the same tick of 4 ms, Reno's window would be larger by 16 as well.
+        for at in 1..=31 {
+            growth.update(ms(at), 70, 70, SHAPE);
+        }
+        assert_eq!(growth.update(ms(32), 70, 70, SHAPE), 4);
+        // Far above Reno's window: what holds is the value of the tick.
+        assert_eq!(growth.update(ms(33), 500, 1, SHAPE), 4);
+        assert_eq!(growth.update(ms(35), 500, 1, SHAPE), 4);
+        // The next tick follows the cubic, which is below.
+        assert_eq!(growth.update(ms(36), 500, 1, SHAPE), 50_000);
+        // A reduction begins anew within the tick.
+        growth.on_reduction(500, true, SHAPE.beta);
+        assert_eq!(growth.update(ms(37), 350, 1, SHAPE), 35_000);
     }
 
     #[test]
