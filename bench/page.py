@@ -151,7 +151,7 @@ def table(measured: Sequence[Measured]) -> str:
 
 def line(row: Row) -> str:
     """Return a line of the table; the benchmark is named in the first of its lines."""
-    ours, rate = row.ratio is None, row.rate
+    ours, rate = row.engine == Incastle.name, row.rate
     cells = (
         f"`{row.benchmark.name}`" if ours else "",
         row.benchmark.words if ours else "",

@@ -20,7 +20,6 @@ from incastle.benchmarks.suite import SUITE, Benchmark
 from incastle.benchmarks.turns import Measured
 from incastle.commands import bench as bench_command
 from incastle.errors import IncastleError, InternalError
-from incastle.runner import why_alone
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -293,17 +292,26 @@ def alone(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("alone")
-def test_the_rate_of_two_threads_is_per_second_of_the_clock() -> None:
-    run = engines.Divided().run(suite.SUITE[0])
-    assert run.threads == 2
-    assert run.packet_hops_per_s == pytest.approx(run.packet_hops / run.wall_s)
+def test_what_needs_one_thread_is_not_measured_on_two() -> None:
+    with pytest.raises(IncastleError, match="all hosts at one switch"):
+        engines.TwoThreads().run(suite.SUITE[0])
 
 
-def test_two_threads_run_the_fabrics_of_rdma() -> None:
-    divided = [one.name for one in SUITE if engines.Divided().supports(one)]
-    assert divided == ["rdma-fabric", "rdma-fabric-pfc"]
-    for name in divided:
-        assert why_alone(ic.load(process.shipped(name)), 2) is None
+def test_two_threads_run_the_fabrics_of_rdma(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    divided = [one for one in SUITE if engines.TwoThreads().supports(one)]
+    assert [one.name for one in divided] == ["rdma-fabric", "rdma-fabric-pfc"]
+    texts = [process.shipped(one.name).read_text() for one in divided]
+    small = tmp_path / "small.toml"
+    monkeypatch.setattr(process, "shipped", lambda _: small)
+    for one, text in zip(divided, texts, strict=True):
+        small.write_text(text.replace('duration = "2 ms"', 'duration = "20 us"'))
+        two, alone = engines.TwoThreads(), engines.Incastle()
+        run = two.run(one)
+        assert run.threads == 2
+        assert run.packet_hops_per_s == pytest.approx(run.packet_hops / run.wall_s)
+        assert run.packet_hops == alone.run(one).packet_hops > 1_000
 
 
 @pytest.mark.usefixtures("alone")

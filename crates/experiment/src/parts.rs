@@ -40,7 +40,7 @@ pub fn parted(
     if let Some(reason) = network.alone_because() {
         return Ok(Err(reason.to_owned()));
     }
-    Ok(match Partitioning::new(&network, parts) {
+    Ok(match network.partition(parts) {
         Ok(partition) => Ok((Arc::new(partition), network)),
         Err(PartitionError::OneSwitch) => Err("all hosts at one switch".to_owned()),
         Err(PartitionError::NoDelay) => Err("links without delay between its parts".to_owned()),
@@ -149,7 +149,10 @@ pub fn join(
     } = parts;
     assert_eq!(simulations.len(), journals.len(), "each part has a journal");
     let finished = Finished::new(simulations, |recorders, network| {
-        Recorder::join(recorders, &partition.owners(network))
+        Recorder::join(
+            recorders,
+            &partition.owners(network.ports().map(|port| network.owner(port))),
+        )
     });
     let mut notes = std::mem::take(&mut *journals[0].notes());
     for journal in &journals[1..] {

@@ -24,6 +24,7 @@ mod linear_marker;
 mod lossless;
 mod pause;
 mod pause_log;
+mod pause_notes;
 mod pause_recorder;
 mod pause_roots;
 mod port_buffer;
@@ -63,7 +64,8 @@ pub use pause::{
     PauseSenderConfig, PauseStatistics, SentPauses, StormStatistics, Watchdog, WatchdogAction,
     WatchdogChange, WatchdogConfig, WatchdogError, pause_span,
 };
-pub use pause_log::{PauseCause, PauseLog, PauseRecord, fullest};
+pub use pause_log::{PauseCause, PauseLog, PauseRecord, fullest_queue};
+pub use pause_notes::{CheckReport, Noted, PauseNotes};
 pub use pause_recorder::{Deadlock, PauseRecorder};
 pub use pause_roots::{PauseRoot, RootedPause, rooted_pauses};
 pub use port_buffer::PortBuffer;

@@ -48,7 +48,7 @@ impl<Q: Copy> PauseCause<Q> {
 }
 
 /// The queue that stores most of an account, if any stores some of it.
-pub fn fullest<Q: Copy + Ord>(holdings: &[Holding<Q>]) -> Option<Holding<Q>> {
+pub fn fullest_queue<Q: Copy + Ord>(holdings: &[Holding<Q>]) -> Option<Holding<Q>> {
     let holdings = holdings.iter().filter(|one| one.bytes > Bytes::ZERO);
     holdings
         .min_by_key(|one| (Reverse(one.bytes), one.queue))
@@ -82,7 +82,7 @@ impl<Q: Copy + Ord> PauseLog<Q> {
 
     /// A frame is sent that pauses a queue, because of an account whose packets these queues store.
     pub fn send(&mut self, queue: Q, holdings: &[Holding<Q>]) {
-        let Some(most) = fullest(holdings) else {
+        let Some(most) = fullest_queue(holdings) else {
             self.causes.remove(&queue);
             return;
         };

@@ -18,6 +18,7 @@ mod index;
 mod marks;
 mod next_hop_cache;
 mod partition;
+mod partitioning;
 mod routes;
 mod table;
 
@@ -27,4 +28,5 @@ pub use index::{EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side, Swit
 pub use marks::Marks;
 pub use next_hop_cache::Hop;
 pub use partition::partition_switches;
+pub use partitioning::{Owners, PartitionError, Partitioning};
 pub use routes::{Destination, Routes, RoutesConfig, Unreachable};

@@ -1,10 +1,8 @@
-//! The partition of each node of a network: a host's is that of its switch, and incastle-routing divides the switches.
+//! The partition of each node of a network: a host's is that of its switch, and `partition` divides the switches.
 
-use incastle_routing::partition_switches;
 use incastle_units::Span;
 
-use crate::core::{Node, SwitchIndex};
-use crate::network::{Network, edges};
+use crate::{Edge, HostIndex, Node, PortIndex, SwitchIndex, partition_switches};
 
 /// The partitions of a network.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,28 +36,32 @@ pub enum PartitionError {
 }
 
 impl Partitioning {
-    /// At most `count` partitions: no more than there are switches with hosts.
-    pub fn new(network: &Network, count: usize) -> Result<Self, PartitionError> {
-        let links = edges(&network.ports, &network.owners, |_| true);
-        let switches = partition_switches(network.switch_count(), &links, count);
+    /// At most `count` partitions: no more than there are switches with hosts. `links` are all of the network, in both
+    /// directions.
+    pub fn new(
+        switches: usize,
+        links: &[Edge],
+        count: usize,
+        delay: impl Fn(PortIndex) -> Span,
+    ) -> Result<Self, PartitionError> {
+        let switches = partition_switches(switches, links, count);
         let switches = switches.ok_or(PartitionError::OneSwitch)?;
-        let count = switches.iter().max().map_or(0, |last| last + 1);
-        let at = |port: usize| match network.ports[port].to {
-            Node::Switch(switch) => switches[switch.index()],
-            Node::Host(_) => unreachable!("hosts are at switches"),
-        };
-        let hosts = network.hosts.iter();
+        let mut hosts: Vec<(HostIndex, usize)> = Vec::new();
+        for link in links {
+            if let (Node::Host(host), Node::Switch(switch)) = (link.from, link.to) {
+                hosts.push((host, switches[switch.index()]));
+            }
+        }
+        hosts.sort_unstable();
         let mut partitioning = Self {
-            count,
-            hosts: hosts.map(|host| at(host.port.index())).collect(),
+            count: switches.iter().max().map_or(0, |last| last + 1),
+            hosts: hosts.into_iter().map(|(_, partition)| partition).collect(),
             switches,
             lookahead: Span::ZERO,
         };
-        let cut = network
-            .ports()
-            .filter(|port| partitioning.is_cut(network, *port));
-        let delays = cut.map(|port| network.delay(port));
+        let cut = links.iter().filter(|link| partitioning.is_cut(link));
         // Two partitions of a connected network have a link between them.
+        let delays = cut.map(|link| delay(link.port));
         partitioning.lookahead = delays.min().unwrap_or_default();
         if partitioning.lookahead == Span::ZERO {
             return Err(PartitionError::NoDelay);
@@ -80,11 +82,10 @@ impl Partitioning {
         }
     }
 
-    /// The partition of each port, which is that of its node, and of each host.
-    pub fn owners(&self, network: &Network) -> Owners {
-        let of_port = |port| self.of(network.owner(port));
+    /// The partition of each port, which is that of its node, and of each host. `owners` are the nodes of all ports.
+    pub fn owners(&self, owners: impl Iterator<Item = Node>) -> Owners {
         Owners {
-            ports: network.ports().map(of_port).collect(),
+            ports: owners.map(|owner| self.of(owner)).collect(),
             hosts: self.hosts.clone(),
         }
     }
@@ -94,13 +95,11 @@ impl Partitioning {
         self.lookahead
     }
 
-    /// Whether a port's link leads from one partition into another.
-    pub fn is_cut(&self, network: &Network, port: crate::core::PortIndex) -> bool {
-        self.of(network.owner(port)) != self.of(network.next_hop(port))
+    /// Whether a link leads from one partition into another.
+    pub fn is_cut(&self, link: &Edge) -> bool {
+        self.of(link.from) != self.of(link.to)
     }
-}
 
-impl Partitioning {
     /// The switches of a partition.
     pub fn switches(&self, partition: usize) -> impl Iterator<Item = SwitchIndex> + '_ {
         let all = self.switches.iter().enumerate();

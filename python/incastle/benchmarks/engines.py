@@ -59,6 +59,7 @@ class Run:
 
     Attributes:
         cpu_s, wall_s: time of the processor, all threads together, and of the clock.
+        threads: that share one network.
         peak_memory_bytes: of the whole process; 0 if a program does not report it.
 
     """
@@ -108,8 +109,8 @@ class Incastle:
         return Run(**{name: row[name] for name in fields})
 
 
-class Divided(Incastle):
-    """Ours on two threads: one network in two partitions."""
+class TwoThreads(Incastle):
+    """Ours with one network in two partitions."""
 
     name = "Incastle, 2 threads"
     threads = 2
@@ -117,6 +118,9 @@ class Divided(Incastle):
     def supports(self, benchmark: Benchmark) -> bool:
         """Return whether the network is large enough for that."""
         return benchmark.divided
+
+
+OURS = (Incastle.name, TwoThreads.name)
 
 
 class Ns2:
@@ -249,8 +253,8 @@ def installed(ns3: Path | None = None) -> list[Engine]:
 
     """
     engines: list[Engine] = [Incastle()]
-    if cores() >= Divided.threads:
-        engines.append(Divided())
+    if cores() >= TwoThreads.threads:
+        engines.append(TwoThreads())
     program = shutil.which("ns")
     if program is not None:
         engines.append(Ns2(program))

@@ -80,6 +80,9 @@ def measure_here(scenario: Path, threads: int = 1) -> dict[str, Any]:
     checked, found = _engine.parse(text, str(scenario), [])
     if checked is None:
         raise IncastleError("\n".join(f"{one.file}:{one.line}: {one.message}" for one in found))
+    alone = checked.alone_because() if threads > 1 else None
+    if alone is not None:
+        raise IncastleError(f"{scenario} has {alone}: one thread runs it")
     outcomes: list[_engine.Output | _engine.Failure] = []
     before = time.process_time()
     limits = (1, threads)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from incastle.benchmarks import suite
-from incastle.benchmarks.engines import Incastle
+from incastle.benchmarks.engines import OURS, Incastle
 from incastle.benchmarks.turns import by_name, exponent, points
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class Row:
 
     Attributes:
         engine: its name.
-        median: packet-hops per second of processor time.
+        median: packet-hops per second of processor time; with two threads, of wall time.
         rate: their spread; None of a figure that was not measured in this run.
         ratio: ours over its median; None of ours.
         goal: of ours, where there is one.
@@ -76,7 +76,7 @@ def rows(measured: Sequence[Measured]) -> list[Row]:
     for one in ours.values():
         own = one.rate.median
         of_this = [other for other in measured if other.benchmark == one.benchmark]
-        found += [_row(other, None if other is one else own) for other in of_this]
+        found += [_row(other, None if other.engine in OURS else own) for other in of_this]
         found += [
             Row(
                 one.benchmark,
@@ -97,7 +97,7 @@ def _row(one: Measured, own: float | None) -> Row:
         median=rate.median,
         rate=rate,
         ratio=None if own is None else own / rate.median,
-        goal=one.benchmark.goal if own is None else None,
+        goal=one.benchmark.goal if one.engine == Incastle.name else None,
         cpu_s=one.cpu_s.median,
         memory_bytes=one.memory_bytes,
     )

@@ -57,7 +57,7 @@ class Measured:
     @property
     def cost_ns(self) -> Spread:
         """Nanoseconds of processor time per packet-hop."""
-        return Spread.of([1e9 / run.packet_hops_per_s for run in self.runs])
+        return Spread.of([1e9 * run.cpu_s / run.packet_hops for run in self.runs])
 
     @property
     def wall_s(self) -> Spread:

@@ -4,7 +4,7 @@ use incastle_links::area;
 use incastle_units::Time;
 
 use crate::core::{Event, EventQueue, Kind, Node, PortIndex};
-use crate::network::{Network, edges, enter};
+use crate::network::{Network, edges, enter, enter_failure};
 
 impl Network {
     /// Bytes that a link can carry between two instants, changes of its rate included: the base of its utilisation.
@@ -23,7 +23,7 @@ impl Network {
                 events.push(Event::new(at, Kind::Control, port.0));
             }
         }
-        self.failures.enter_next(events);
+        enter_failure(&self.failures, events);
         self.enter_storms(events);
     }
 

@@ -107,6 +107,13 @@ impl Network {
         }
     }
 
+    /// Processes the departures from all ports, so that all accounts are exact.
+    pub(super) fn settle_all<P: Probe>(&mut self, now: Time, probe: &mut P) {
+        for at in self.ports() {
+            self.settle(at, now, probe);
+        }
+    }
+
     /// Departures from the ports of a switch have events from now on where it has paused a peer, and none where it pauses
     /// nobody.
     pub(super) fn update_lateness<P: Probe>(

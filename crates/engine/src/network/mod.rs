@@ -24,11 +24,10 @@ pub use builder::{BuildError, LinkConfig, NetworkBuilder, PortKind, SwitchConfig
 
 pub use incastle_congestion::ReactionPointSettings;
 pub use incastle_links::{
-    Degradation, GilbertElliott, Jitter, JitterDistribution, Loss, RateChange, WireCounters,
+    Degradation, GilbertElliott, Jitter, JitterDistribution, Loss, Outage, RateChange, WireCounters,
 };
 pub use incastle_routing::Ecmp;
 
-pub use failure::Outage;
 pub use host::{Coalescing, HostConfig, JitterAppliesTo};
 pub use incastle_queueing::{ClassifyBy, FairConfig, FairDrop};
 pub use pause_recorder::EgressQueue;
@@ -38,8 +37,9 @@ pub use port::{PortCounters, PriorityConfig};
 
 pub(crate) use crate::core::Turns;
 pub(crate) use extras::{Arenas, Extras, ExtrasInOrder};
-pub(crate) use failure::{Change, FAILURES, Failures, edges};
+pub(crate) use failure::{FAILURES, edges, enter_failure};
 pub(crate) use host::Host;
+pub(crate) use incastle_links::{Failures, LinkChange};
 pub(crate) use nic_pauses::NicPauses;
 pub(crate) use packet::{Body, Identity, InFlight, NO_TELEMETRY, Packet, Pool};
 pub(crate) use pause_storm::Storm;
@@ -55,7 +55,7 @@ pub(crate) use wire::Wire;
 use std::collections::BTreeMap;
 
 use incastle_links::RateSchedule;
-use incastle_queueing::{JudgedLate, PauseMode, PauseRecorder, Verdict};
+use incastle_queueing::{JudgedLate, PauseMode, PauseNotes, PauseRecorder, Verdict};
 use incastle_routing::Routes;
 use incastle_units::{Bytes, Rate, Span, Time};
 
@@ -63,7 +63,6 @@ use crate::core::{
     Digest, EndpointIndex, Event, EventQueue, HostIndex, Kind, Node, Order, PortIndex, SwitchIndex,
 };
 use crate::layout::Slot;
-use crate::parallel::PauseNotes;
 use crate::probe::{Probe, Transit};
 
 /// A switch.
@@ -86,8 +85,8 @@ pub struct Network {
     /// The end of pauses at all ports.
     pub(crate) pause_mode: PauseMode,
     pub(crate) recorder: Option<Box<PauseRecorder<EgressQueue>>>,
-    /// In a partition: what the recorder of the first one has to know.
-    pub(crate) notes: Option<Box<PauseNotes>>,
+    /// In a partition: for the recorder of the first one.
+    pub(crate) notes: Option<Box<PauseNotes<EgressQueue>>>,
     pub(crate) storms: Vec<Storm>,
     pub(crate) turns: Turns,
     pub(crate) hosts: Vec<Host>,
@@ -97,7 +96,7 @@ pub struct Network {
     pub(crate) owners: Vec<Node>,
     /// By port whose rate changes.
     pub(crate) schedules: BTreeMap<PortIndex, RateSchedule>,
-    pub(crate) failures: Failures,
+    pub(crate) failures: Failures<PortIndex>,
     /// By port whose link is degraded at times.
     pub(crate) wires: BTreeMap<PortIndex, Wire>,
     /// By port of a parallel link: the number of links between its nodes that stand before it.

@@ -1,17 +1,17 @@
 //! Recorded pauses with their roots, congestion trees, and deadlocks: switched on before a run.
 //!
 //! The record and the checks are those of incastle-queueing. Leaves out: the order of what happens in several partitions
-//! (`parallel::pause_notes`).
+//! (`PauseNotes`).
 
 use incastle_queueing::{
-    CongestionTree, Deadlock, Holding, PauseRecord, PausedQueue, Priority, PrioritySet,
-    congestion_trees,
+    CheckReport, CongestionTree, Deadlock, Holding, PauseNotes, PauseRecord, PausedQueue, Priority,
+    PrioritySet, congestion_trees,
 };
 use incastle_units::{Bytes, Time};
 
 use super::{Network, PauseTimer};
 use crate::core::{Event, EventQueue, Node, Order, PortIndex, SwitchIndex};
-use crate::parallel::{PauseNotes, Paused};
+use crate::probe::Probe;
 
 /// The egress queue of a priority.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -40,7 +40,7 @@ impl Network {
     /// lead here.
     pub(crate) fn note_pauses(
         &mut self,
-        partition: usize,
+        [partition, partitions]: [usize; 2],
         incoming: Vec<PortIndex>,
         events: &mut EventQueue,
     ) {
@@ -51,7 +51,9 @@ impl Network {
         if let Some(every) = every {
             PauseTimer::Check.enter(Time::ZERO + every, events);
         }
-        self.notes = Some(Box::new(PauseNotes::new(every, incoming)));
+        let queues = |port| Priority::ALL.map(|priority| EgressQueue { port, priority });
+        let incoming = incoming.into_iter().flat_map(queues).collect();
+        self.notes = Some(Box::new(PauseNotes::new(every, incoming, partitions)));
         if partition > 0 {
             self.recorder = None;
         }
@@ -61,7 +63,7 @@ impl Network {
     #[inline]
     pub(crate) fn begin_notes(&mut self, event: Event) {
         if let Some(notes) = &mut self.notes {
-            notes.begin(event);
+            notes.begin(event.at, event.rank());
         }
     }
 
@@ -72,7 +74,7 @@ impl Network {
         }
     }
 
-    /// The recorded pauses, by their beginning.
+    /// The recorded pauses, by their beginning. Of a network in partitions the first one has them all.
     pub fn recorded_pauses(&self) -> &[PauseRecord<EgressQueue>] {
         let recorder = self.recorder.as_ref();
         recorder.map_or(&[], |recorder| recorder.records())
@@ -84,7 +86,7 @@ impl Network {
         recorder.map_or(0, |recorder| recorder.unrecorded())
     }
 
-    /// The deadlocks that checks have found, each once.
+    /// The deadlocks that checks have found, each once. Of a network in partitions the first one has them all.
     pub fn deadlocks(&self) -> &[Deadlock<EgressQueue>] {
         let recorder = self.recorder.as_ref();
         recorder.map_or(&[], |recorder| recorder.deadlocks())
@@ -148,11 +150,23 @@ impl Network {
     }
 
     /// Looks for a deadlock.
-    pub(super) fn check_deadlock(&mut self, now: Time, events: &mut EventQueue) {
-        let paused = self.paused_queues();
-        if self.notes.is_some() {
-            return self.note_check(paused, now, events);
+    pub(super) fn check_deadlock<P: Probe>(
+        &mut self,
+        now: Time,
+        events: &mut EventQueue,
+        probe: &mut P,
+    ) {
+        if let Some(notes) = &self.notes {
+            let report = if notes.has_paused() {
+                self.report(now, probe)
+            } else {
+                // What waits here waits for no paused queue.
+                CheckReport::default()
+            };
+            return self.note_check(report, now, events);
         }
+        self.settle_all(now, probe);
+        let paused = self.paused_queues();
         let Some(recorder) = &mut self.recorder else {
             return;
         };
@@ -162,26 +176,23 @@ impl Network {
         }
     }
 
-    /// In a partition: notes what is known here, and enters the next check.
-    fn note_check(
-        &mut self,
-        here: Vec<PausedQueue<EgressQueue>>,
-        now: Time,
-        events: &mut EventQueue,
-    ) {
-        let Some(notes) = &self.notes else { return };
-        let every = notes.every;
-        let incoming = notes.incoming.iter();
-        let queues =
-            incoming.flat_map(|&port| Priority::ALL.map(|priority| EgressQueue { port, priority }));
-        let accounts = queues.filter_map(|queue| self.waiting(queue, Time::NEVER));
-        let elsewhere = accounts
-            .filter(|account| !account.waits_for.is_empty())
-            .collect();
-        if let Some(notes) = &mut self.notes {
-            notes.check(Paused { here, elsewhere });
+    /// In a partition: its report of a check.
+    fn report<P: Probe>(&mut self, now: Time, probe: &mut P) -> CheckReport<EgressQueue> {
+        self.settle_all(now, probe);
+        let mut report = CheckReport::default();
+        for queue in self.notes.iter().flat_map(|notes| notes.incoming()) {
+            report.accounts.extend(self.waiting(*queue, Time::NEVER));
         }
-        if let Some(every) = every {
+        report.accounts.retain(|one| !one.waits_for.is_empty());
+        report.paused = self.paused_queues();
+        report
+    }
+
+    /// In a partition: notes a check, and enters the next.
+    fn note_check(&mut self, report: CheckReport<EgressQueue>, now: Time, events: &mut EventQueue) {
+        let Some(notes) = &mut self.notes else { return };
+        notes.check(report);
+        if let Some(every) = notes.every() {
             PauseTimer::Check.enter(now + every, events);
         }
     }

@@ -359,7 +359,7 @@ impl Network {
                 Some((at, self.change_pauses(at, timeout, now, events, probe)))
             }
             PauseTimer::Check => {
-                self.check_deadlock(now, events);
+                self.check_deadlock(now, events, probe);
                 None
             }
             PauseTimer::Storm(storm) => {

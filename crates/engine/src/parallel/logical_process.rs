@@ -5,12 +5,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use incastle_queueing::PauseNotes;
 use incastle_units::{Span, Time};
 
-use super::{Crossing, Messages, Partitioning, PauseNotes, Release};
+use super::{Crossing, Messages, Partitioning, Release};
 use crate::core::{FlowIndex, Node, PortIndex, Side};
 use crate::flow::FlowHosts;
-use crate::network::Extras;
+use crate::network::{EgressQueue, Extras};
 
 /// The progress of a logical process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,14 +125,9 @@ impl LogicalProcess {
         self.failed.get(&port).is_some_and(|failed| left <= *failed)
     }
 
-    /// Whether it is the first one, which records the pauses of all.
-    pub(crate) fn records_pauses(&self) -> bool {
-        self.partition == 0
-    }
-
     /// Adds notes of pauses for the first partition.
-    pub(crate) fn pass_on_pauses(&mut self, notes: &mut PauseNotes) {
-        if !self.records_pauses() {
+    pub(crate) fn pass_on_pauses(&mut self, notes: &mut PauseNotes<EgressQueue>) {
+        if self.partition > 0 {
             notes.give(&mut self.outboxes[0].pauses);
         }
     }

@@ -2,22 +2,22 @@
 
 use std::mem::take;
 
+use incastle_queueing::Noted;
 use incastle_units::Time;
 
 use crate::core::{FlowIndex, PortIndex};
-use crate::network::{Extras, ExtrasInOrder, InFlight};
-use crate::parallel::Noted;
+use crate::network::{EgressQueue, Extras, ExtrasInOrder, InFlight};
 
 /// The messages from one partition to another.
 #[derive(Debug, Default)]
 pub struct Messages {
     /// Packets; those of a port in the order in which they left it.
     pub(crate) packets: Vec<Crossing>,
-    /// Those of the packets.
+    /// Extras of `packets`, in their order.
     pub(crate) extras: ExtrasInOrder,
     pub(crate) released: Vec<Release>,
     /// For the first partition.
-    pub(crate) pauses: Vec<Noted>,
+    pub(crate) pauses: Vec<Noted<EgressQueue>>,
 }
 
 /// A packet on a link between two partitions.
@@ -40,7 +40,8 @@ pub(crate) struct Release {
 impl Messages {
     /// Adds a copy of a packet, with its extras.
     pub(crate) fn post(&mut self, crossing: Crossing, from: &Extras) {
-        // Changed in its place: a copy would wait for all that is written before it, to lines that another core has.
+        // Changed in its place: a copy of what has just been changed would wait for all writes before it, and those
+        // go to cache lines of another core.
         self.packets.push(crossing);
         if let Some(posted) = self.packets.last_mut() {
             self.extras.push(&mut posted.flight.packet, from);

@@ -14,18 +14,15 @@
 //! of one endpoint. The other partition receives the message late. The events of an endpoint that may have acknowledged
 //! everything therefore wait until the other partitions have reached their instant.
 //!
-//! Leaves out: a READ of RDMA that is released while its responder, elsewhere, repeats data; applications that decide by events at both endpoints or at several flows (requests, dependences), and
-//! probes with one list over the whole network. Threads are in the driver.
+//! Leaves out: a READ of RDMA that is released while its responder, elsewhere, repeats data; applications that decide by
+//! events at both endpoints or at several flows (requests, dependences); probes with one list over the whole network.
 
 mod logical_process;
 mod messages;
-mod partition;
-mod pause_notes;
 
+pub use incastle_routing::{Owners, PartitionError, Partitioning};
 pub use logical_process::Progress;
 pub use messages::Messages;
 pub(crate) use messages::{Crossing, Release};
-pub use partition::{Owners, PartitionError, Partitioning};
 
 pub(crate) use logical_process::{LogicalProcess, TICK, Window};
-pub(crate) use pause_notes::{Noted, PauseNotes, Paused};

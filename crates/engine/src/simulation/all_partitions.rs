@@ -98,6 +98,11 @@ pub fn finish<P: Probe>(mut partitions: Vec<Simulation<P>>) -> Finished<P> {
     }
     let whole = AllPartitions::new(&partitions);
     whole.check_conservation();
+    let notes = partitions[0].stack.fabric.network.notes.as_ref();
+    assert!(
+        notes.is_none_or(|notes| notes.is_empty()),
+        "everything that happened to pauses is recorded"
+    );
     let (digest, now, totals) = (whole.digest(), whole.now(), whole.totals());
     let flows = records(&mut partitions);
     let mut probes = Vec::new();

@@ -25,17 +25,21 @@ impl<P: Probe> Simulation<P> {
         );
         for port in fabric.network.ports() {
             let from = partitioning.of(fabric.network.owner(port));
-            if from == partition && partitioning.is_cut(&fabric.network, port) {
+            if from == partition && partitioning.is_cut(&fabric.network.edge(port)) {
                 fabric.network.ports[port.index()].cut();
             }
         }
         let network = &mut fabric.network;
         let elsewhere = |port: &PortIndex| {
-            partitioning.is_cut(network, *port)
+            partitioning.is_cut(&network.edge(*port))
                 && partitioning.of(network.next_hop(*port)) == partition
         };
         let incoming = network.ports().filter(elsewhere).collect();
-        network.note_pauses(partition, incoming, &mut fabric.clock.events);
+        network.note_pauses(
+            [partition, partitioning.count()],
+            incoming,
+            &mut fabric.clock.events,
+        );
         let process = LogicalProcess::new(partitioning, partition);
         fabric.process = Some(Box::new(process));
     }

@@ -11,7 +11,6 @@ use incastle_engine::core::{Node, PortIndex};
 use incastle_engine::network::{
     Ecmp, EgressQueue, HostConfig, LinkConfig, Network, NetworkBuilder,
 };
-use incastle_engine::parallel::Partitioning;
 use incastle_engine::probe::NoProbe;
 use incastle_queueing::{
     Branch, CongestionTree, PauseRoot, PauseThreshold, Priority, WatchdogAction, WatchdogConfig,
@@ -276,8 +275,7 @@ fn partitions_find_the_deadlock_and_record_simultaneous_pauses_in_their_order() 
         let whole = alone(make(), us(2_000));
         assert!(whole.1.contains("Deadlock {"), "{}", whole.1);
         for count in [2, 3, RING] {
-            let partitioning =
-                Arc::new(Partitioning::new(make().network(), count).expect("a ring"));
+            let partitioning = Arc::new(make().network().partition(count).expect("a ring"));
             let mut parts = parts(&partitioning, make);
             for (until, budget) in [(us(90), 7), (us(500), u64::MAX), (us(2_000), 1_000)] {
                 drive(&mut parts, until, &[budget]);

@@ -493,7 +493,7 @@ proptest! {
         budgets in prop::collection::vec(prop_oneof![Just(u64::MAX), 1..8_u64, 1..200_u64], 1..6),
     ) {
         let make = || simulation(&net, &transfers);
-        let partition = match Partitioning::new(make().network(), count) {
+        let partition = match make().network().partition(count) {
             Ok(partition) => Arc::new(partition),
             Err(PartitionError::OneSwitch) => return Ok(()),
             Err(PartitionError::NoDelay) => unreachable!("every link has a delay"),
@@ -548,7 +548,7 @@ fn pods_stay_whole_and_cores_are_shared_evenly() {
         links.extend(mesh(9 + 2 * pod..10 + 2 * pod, 18..20));
     }
     let network = network(&[2; 8], &links, us(3));
-    let partition = Partitioning::new(&network, 2).expect("pods");
+    let partition = network.partition(2).expect("pods");
     assert_eq!((partition.count(), partition.lookahead()), (2, us(3)));
     let parts = of_switches(&partition, 20);
     for pod in 0..4 {
@@ -560,9 +560,9 @@ fn pods_stay_whole_and_cores_are_shared_evenly() {
     // Each core has two of its four links to pods of the other partition.
     let cut = network
         .ports()
-        .filter(|port| partition.is_cut(&network, *port));
+        .filter(|port| partition.is_cut(&network.edge(*port)));
     assert_eq!(cut.count(), 2 * 4 * 2);
-    assert_eq!(Partitioning::new(&network, 100).expect("edges").count(), 8);
+    assert_eq!(network.partition(100).expect("edges").count(), 8);
 }
 
 #[test]
@@ -570,7 +570,7 @@ fn leaves_are_dealt_out_by_their_hosts() {
     // Leaves 0 to 3, spines 4 and 5.
     let links = mesh(0..4, 4..6);
     let parts = |hosts: &[usize]| {
-        let partition = Partitioning::new(&network(hosts, &links, us(3)), 2).expect("leaves");
+        let partition = network(hosts, &links, us(3)).partition(2).expect("leaves");
         of_switches(&partition, 6)
     };
     let uneven = parts(&[2, 2, 2, 6]);
@@ -583,13 +583,10 @@ fn leaves_are_dealt_out_by_their_hosts() {
 #[test]
 fn networks_without_a_partition_return_the_reason() {
     let star = network(&[5], &[(0, 1)], us(3));
-    assert_eq!(Partitioning::new(&star, 2), Err(PartitionError::OneSwitch));
+    assert_eq!(star.partition(2), Err(PartitionError::OneSwitch));
     let links = mesh(0..2, 2..3);
     let close = network(&[2, 2], &links, Span::ZERO);
-    assert_eq!(Partitioning::new(&close, 2), Err(PartitionError::NoDelay));
+    assert_eq!(close.partition(2), Err(PartitionError::NoDelay));
     let fabric = network(&[2, 2], &links, us(1));
-    assert_eq!(
-        Partitioning::new(&fabric, 1),
-        Err(PartitionError::OneSwitch)
-    );
+    assert_eq!(fabric.partition(1), Err(PartitionError::OneSwitch));
 }

@@ -8,7 +8,6 @@ use crate::parallel::{alone, drive, parts, results};
 use incastle_cases::cases;
 use incastle_engine::Simulation;
 use incastle_engine::network::Network;
-use incastle_engine::parallel::Partitioning;
 use incastle_engine::probe::NoProbe;
 use incastle_rdma::Verb;
 use incastle_units::{Span, Time};
@@ -50,7 +49,7 @@ proptest! {
             simulation(network, &flows)
         };
         // All hosts may be at one switch.
-        if let Ok(partition) = Partitioning::new(make().network(), count) {
+        if let Ok(partition) = make().network().partition(count) {
             let partition = Arc::new(partition);
             let mut parts = parts(&partition, make);
             drive(&mut parts, Time::ZERO + Span::from_us(90), &budgets);

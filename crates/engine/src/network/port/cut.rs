@@ -14,10 +14,10 @@ impl Port {
     pub(crate) fn cut(&mut self) {
         self.cut = true;
         self.never_late();
-        // A packet with its record is posted when it leaves. A fast queue posts it when it comes.
+        // A packet with its record is posted when it leaves, one of a fast queue on arrival.
         if self.telemetry && self.is_fast() {
             self.schedule();
-            self.added_departures = true;
+            self.adds_departures = true;
         }
         self.special = true;
         self.gate.judge_all();
@@ -28,8 +28,8 @@ impl Port {
     }
 
     /// Whether its departures are events for the sake of the other partition alone.
-    pub(crate) fn has_added_departures(&self) -> bool {
-        self.added_departures
+    pub(crate) fn adds_departures(&self) -> bool {
+        self.adds_departures
     }
 
     /// Whether departures are computed on arrival.

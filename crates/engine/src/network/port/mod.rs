@@ -90,7 +90,7 @@ pub(crate) struct Port {
     /// Whether its link leads into another partition.
     cut: bool,
     /// Whether departures are events only because of that.
-    added_departures: bool,
+    adds_departures: bool,
 }
 
 const _: () = assert!(size_of::<Port>() <= 256);
@@ -122,7 +122,7 @@ impl Port {
             sampler: None,
             freed: 0,
             cut: false,
-            added_departures: false,
+            adds_departures: false,
         }
     }
 

@@ -15,8 +15,8 @@ use crate::network::{Arenas, Extras, Network, Packet, Pool};
 use crate::probe::Probe;
 
 impl Network {
-    /// Lets packets gather telemetry at all switches from now on. A simulation does so with its first flow that gathers
-    /// telemetry; its partitions do not know each other's flows, and need it before they begin.
+    /// Lets packets gather telemetry at all switches from now on. A simulation begins with its first flow that gathers
+    /// some. Its partitions have different flows, and need it before they begin.
     pub fn gather_telemetry(&mut self) {
         self.telemetry = true;
         for (port, owner) in self.ports.iter_mut().zip(&self.owners) {

@@ -5,7 +5,7 @@ use incastle_routing::Routes;
 
 use super::Fabric;
 use crate::core::{Event, Kind, Node, PortIndex};
-use crate::network::{Change, FAILURES, Network, Packet, PauseTimer, STORM};
+use crate::network::{FAILURES, LinkChange, Network, Packet, PauseTimer, STORM, enter_failure};
 use crate::probe::Probe;
 
 /// The verdict on a packet that is lost with its link.
@@ -42,17 +42,17 @@ impl<P: Probe> Fabric<P> {
         let mut converged = false;
         while let Some(change) = self.network.failures.take(self.clock.now()) {
             match change {
-                Change::Down(port) => self.link_goes_down(port),
-                Change::Up(port) => self.link_comes_up(port),
-                Change::Withdraw(port) => self.network.failures.withdraw(port),
-                Change::Restore(port) => self.network.failures.restore(port),
+                LinkChange::Down(port) => self.link_goes_down(port),
+                LinkChange::Up(port) => self.link_comes_up(port),
+                LinkChange::Withdraw(port) => self.network.failures.withdraw(port),
+                LinkChange::Restore(port) => self.network.failures.restore(port),
             }
-            converged |= matches!(change, Change::Withdraw(_) | Change::Restore(_));
+            converged |= matches!(change, LinkChange::Withdraw(_) | LinkChange::Restore(_));
         }
         if converged {
             self.network.reroute();
         }
-        self.network.failures.enter_next(&mut self.clock.events);
+        enter_failure(&self.network.failures, &mut self.clock.events);
     }
 
     fn link_comes_up(&mut self, at: PortIndex) {

@@ -115,7 +115,7 @@ impl<P: Probe> Fabric<P> {
         if self.network.telemetry {
             return;
         }
-        // Other partitions know nothing of the flow.
+        // Other partitions may not have the flow.
         assert!(
             self.process.is_none(),
             "a network in partitions gathers telemetry from the beginning"
@@ -126,7 +126,7 @@ impl<P: Probe> Fabric<P> {
     /// A port with departure events has sent a packet.
     pub(super) fn depart(&mut self, at: PortIndex) {
         let now = self.clock.now();
-        let added = self.network.ports[at.index()].has_added_departures();
+        let added = self.network.ports[at.index()].adds_departures();
         self.network.added_departures += u64::from(added);
         let departed = self.network.depart(at, now, &mut self.probe);
         let (events, probe) = (&mut self.clock.events, &mut self.probe);

@@ -15,9 +15,9 @@ use incastle_engine::network::{
     PriorityConfig, RateChange, SwitchConfig,
 };
 use incastle_queueing::{
-    AccountingOptions, IngressPortConfig, LosslessConfig, PAUSE_FRAME_SIZE, PauseMode,
-    PauseSenderConfig, PauseThreshold, PortBuffer, Priority, PriorityEcnConfig,
-    PriorityMemoryConfig, PrioritySet, ReleaseAt, SchedulerConfig,
+    AccountingOptions, IngressPortConfig, LinearMarker, LinearMarkerConfig, LosslessConfig, Marker,
+    PAUSE_FRAME_SIZE, PauseMode, PauseSenderConfig, PauseThreshold, PortBuffer, Priority,
+    PriorityEcnConfig, PriorityMemoryConfig, PrioritySet, ReleaseAt, SchedulerConfig, SharedBuffer,
 };
 use incastle_rdma::{Config, Verb};
 use incastle_units::{Amount, Bytes, Rate, Span, Time};
@@ -97,7 +97,14 @@ impl Fabric {
 
     fn switch(&self, switch: usize) -> SwitchConfig {
         if self.fifo {
-            return SwitchConfig::default();
+            let memory = self
+                .seed
+                .is_multiple_of(3)
+                .then(|| SharedBuffer::new(self.shared, 1.0));
+            return SwitchConfig {
+                memory,
+                ..SwitchConfig::default()
+            };
         }
         let port = |line: Line| IngressPortConfig {
             headroom: Bytes::new(line.headroom().count() * self.headroom / 100),
@@ -187,9 +194,21 @@ impl Fabric {
         if !self.fifo {
             return line.link(Some(self.scheduler));
         }
-        LinkConfig {
+        let marker = LinearMarkerConfig {
+            k_min: Bytes::new(5_000),
+            k_max: Bytes::new(50_000),
+            p_max: 0.5,
+        };
+        let link = LinkConfig {
             buffer: PortBuffer::Limited(Amount::Bytes(self.shared)),
             ..line.link(None)
+        };
+        if self.seed.is_multiple_of(2) {
+            return link;
+        }
+        LinkConfig {
+            marker: Marker::Linear(Box::new(LinearMarker::new(marker))),
+            ..link
         }
     }
 
