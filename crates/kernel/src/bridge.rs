@@ -4,9 +4,9 @@
 //! connection's controller is called as our transport calls it, and its window and pacing rate are written to a map. The
 //! program applies them at the next ACK.
 //!
-//! Leaves out: deadlines and remaining data, which the kernel does not have; samples of the delivery rate (BBR);
-//! restarts after idleness, where the kernel shortens the window itself. Departures are reported to controllers with the
-//! next ACK.
+//! Leaves out: deadlines and remaining data, which the kernel does not have; samples of the delivery rate (BBR), for which
+//! it keeps neither flight nor losses at the sending of a packet; restarts after idleness, where the kernel shortens the
+//! window itself. Departures are reported to controllers with the next ACK.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
