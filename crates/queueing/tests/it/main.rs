@@ -9,6 +9,7 @@ mod linear_marker;
 mod lossless;
 mod pause;
 mod pause_log;
+mod pause_notes;
 mod pause_recorder;
 mod pause_roots;
 mod priority_memory;
