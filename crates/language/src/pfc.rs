@@ -54,7 +54,7 @@ table! {
         value headroom: Headroom = Headroom::Auto, from "IEEE 802.1Q, annex N";
         /// With `headroom = "auto"`: the delay of PHY and MAC, at both ends together.
         value interface_delay: Span = Span::ZERO, in between(Span::ZERO, Span::from_ms(1));
-        /// Whether the switch sends pause frames. Without them it admits by the same thresholds, and drops.
+        /// Whether the switch sends pause frames. Without them it admits by the same thresholds, and drops. With `compat = "hpcc-ns3"` it sends them even so, and they are ignored.
         value pause_frames: bool = true;
         /// The time of a pause frame in quanta of 512 bit times; the switch refreshes a pause at half of it.
         value quanta: u32 = QUANTA, in between(1, QUANTA), from "IEEE 802.1Qbb; the greatest value";

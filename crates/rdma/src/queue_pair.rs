@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use incastle_congestion::{
-    AckSample, Algorithm, CongestionEvent, ControlState, Controller, Echo, Phase, Window,
+    AckSample, Algorithm, CongestionEvent, Context, ControlState, Controller, Echo, Phase, Window,
 };
 use incastle_units::{Bytes, Ecn, Rate, Span, Time};
 use rand_core::Rng;
@@ -235,7 +235,10 @@ impl QueuePair {
                 hop_count: arrival.hop_count,
                 ..self.requester.sample(&before)
             };
-            let mut cx = self.requester.context(now, rng);
+            let mut cx = Context {
+                snd_una: self.requester.bytes_named(ack, &self.config),
+                ..self.requester.context(now, rng)
+            };
             self.algorithm.on_ack(&mut cx, &sample);
             self.follow_control();
         }

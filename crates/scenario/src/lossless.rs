@@ -74,9 +74,9 @@ pub fn memory(
         ports: ports.collect(),
         options: AccountingOptions::default(),
     };
-    let pause = pfc.filter(|pfc| pfc.pause_frames);
+    let pause = pfc.filter(|pfc| pfc.pause_frames || compat.is_some());
     let pause = pause.map(|pfc| PauseSenderConfig {
-        mode: pause_mode(compat),
+        mode: pause_mode(root),
         quanta: u16::try_from(pfc.quanta).expect("the range of quanta has 16 bits"),
     });
     Some(match compat {
@@ -100,11 +100,13 @@ pub fn memory(
     })
 }
 
-/// The end of pauses: HPCC's simulator has no quanta.
-pub fn pause_mode(compat: Option<Compat>) -> PauseMode {
-    match compat {
+/// The end of pauses. HPCC's simulator has no quanta; without PFC its switches send frames that nobody reads.
+pub fn pause_mode(root: &Root) -> PauseMode {
+    let pauses = |pfc: &Pfc| pfc.pause_frames;
+    match root.run.compat {
         None => PauseMode::Quanta,
-        Some(Compat::HpccNs3) => PauseMode::OnOff,
+        Some(Compat::HpccNs3) if root.switch.pfc.as_ref().is_none_or(pauses) => PauseMode::OnOff,
+        Some(Compat::HpccNs3) => PauseMode::Ignored,
     }
 }
 

@@ -10,7 +10,7 @@ Leaves out, with an error: chunks that are no whole number of packets.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from typing import TYPE_CHECKING, TypeAlias
 
 from incastle.importers import hpcc_faults, quantities
@@ -57,13 +57,30 @@ def run(config: HpccConfig) -> Table:
 
 
 def groups(transfers: Sequence[Transfer]) -> dict[str, list[Transfer]]:
-    """Return transfers by the name of their group, one for each priority; starts as in ns-3."""
-    found: defaultdict[int, list[Transfer]] = defaultdict(list)
+    """Return transfers by the name of their group, each of one priority; starts as in ns-3.
+
+    Flows that start at one instant do so in the order of the file: a priority has several groups
+    where others are between its flows.
+    """
+    found: list[tuple[int, list[Transfer]]] = []
+    latest: dict[int, int] = {}
     for row in transfers:
         at = quantities.ns3_instant(row.start)
-        found[row.priority].append(row._replace(start=at))
-    alone = len(found) == 1
-    return {ALONE if alone else f"priority-{one}": rows for one, rows in found.items()}
+        fitting = range(latest.get(at, 0), len(found))
+        place = next((one for one in fitting if found[one][0] == row.priority), len(found))
+        if place == len(found):
+            found.append((row.priority, []))
+        found[place][1].append(row._replace(start=at))
+        latest[at] = place
+    if len({priority for priority, _ in found}) <= 1:
+        return {ALONE: rows for _, rows in found}
+    of_priority: Counter[int] = Counter()
+    named: dict[str, list[Transfer]] = {}
+    for priority, rows in found:
+        of_priority[priority] += 1
+        again = f"-{of_priority[priority]}" if of_priority[priority] > 1 else ""
+        named[f"priority-{priority}{again}"] = rows
+    return named
 
 
 def tables(

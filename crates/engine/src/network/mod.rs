@@ -346,21 +346,36 @@ impl Network {
         busy.expect("the NIC of a queue pair has no capacity")
     }
 
-    /// Enters an instant at which the NIC of a host looks for packets of its queue pairs.
-    pub(crate) fn enter_line_free(&mut self, host: HostIndex, at: Time, events: &mut EventQueue) {
-        if at < Time::NEVER {
-            let at = self.turns.next(at);
-            events.push(Event::new(at, Kind::Dequeue, host.0));
+    /// Enters an instant at which the NIC of a host looks for packets of its queue pairs. Returns it with its turn.
+    pub(crate) fn enter_line_free(
+        &mut self,
+        host: HostIndex,
+        at: Time,
+        events: &mut EventQueue,
+    ) -> Time {
+        if at == Time::NEVER {
+            return at;
         }
+        let at = self.turns.next(at);
+        events.push(Event::new(at, Kind::Dequeue, host.0));
+        at
     }
 
     /// Enters an instant at which the NIC of a host looks for packets, unless an earlier one is entered, or it is never.
     pub(crate) fn wake_nic_at(&mut self, host: HostIndex, at: Time, events: &mut EventQueue) {
+        let moves = self.is_ns3();
         let nic = self.nic(host);
-        if at < nic.wakes_at.unwrap_or(Time::NEVER) {
-            nic.wakes_at = Some(at);
-            self.enter_line_free(host, at, events);
+        let before = nic.wakes_at.unwrap_or(Time::NEVER);
+        if at >= before {
+            return;
         }
+        nic.wakes_at = Some(at);
+        if moves && before < Time::NEVER {
+            // qbb-net-device.cc, UpdateNextAvail, cancels it. A later wake-up may have its instant, but not its turn.
+            events.remove(Event::new(nic.wake_entered, Kind::Dequeue, host.0));
+        }
+        let entered = self.enter_line_free(host, at, events);
+        self.nic(host).wake_entered = entered;
     }
 
     /// The NIC's line has another rate: an entered dequeue moves.

@@ -4,7 +4,7 @@
 //! Source: IEEE 802.1Qbb; the order of steps is that of HPCC's simulator (switch-node.cc). Leaves out: the accounting
 //! (incastle-queueing).
 
-use incastle_queueing::{DropCause, Lossless, Passage, PauseDue, PauseFrame};
+use incastle_queueing::{DropCause, Lossless, Passage, PauseDue, PauseFrame, PauseMode};
 use incastle_units::{Bytes, Time};
 
 use super::port::{NO_ACCOUNT, Offer, Offered, PauseEvent, Sent};
@@ -379,7 +379,8 @@ impl Network {
         probe: &mut P,
     ) {
         let at = Self::reverse(from);
-        if self.ports[at.index()].has_priorities() {
+        let reads = self.pause_mode != PauseMode::Ignored;
+        if reads && self.ports[at.index()].has_priorities() {
             let frame = PauseEvent::Frame(frame);
             let flushed = self.change_pauses(at, frame, now, events, probe);
             assert!(flushed.is_empty(), "a storm begins at a timeout");

@@ -24,6 +24,8 @@ pub(crate) struct QueuePairs {
     pub(crate) pauses: Option<Box<NicPauses>>,
     /// The entered wake-up for the pacing of a queue pair, if any.
     pub(crate) wakes_at: Option<Time>,
+    /// Its instant with its turn.
+    pub(crate) wake_entered: Time,
     /// The entered wake-up for the end of the packet being sent, if any.
     pub(crate) line_free_at: Option<Time>,
 }

@@ -55,7 +55,7 @@ pub(super) fn assemble(parts: &Parts<'_>, seed: u64) -> Result<Network, BuildErr
     let mut builder = NetworkBuilder::new(seed);
     builder.ecmp(ecmp(&root.network.ecmp));
     builder.convergence(root.network.reconvergence_delay);
-    builder.pause_mode(lossless::pause_mode(root.run.compat));
+    builder.pause_mode(lossless::pause_mode(root));
     watch_pauses(&mut builder, parts);
     if root.run.compat == Some(Compat::HpccNs3) {
         builder.order_as_entered();

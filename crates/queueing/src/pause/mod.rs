@@ -38,6 +38,8 @@ pub enum PauseMode {
     Quanta,
     /// A frame that resumes (HPCC's simulator).
     OnOff,
+    /// None begins: frames are sent, and ignored where they arrive (HPCC's simulator with `ENABLE_PFC 0`).
+    Ignored,
 }
 
 /// The length of a pause, rounded down to a picosecond.

@@ -108,6 +108,8 @@ impl PauseReceiver {
         let until = match self.mode {
             PauseMode::Quanta => now + pause_span(frame.quanta, self.rate),
             PauseMode::OnOff => Time::NEVER,
+            // QbbNetDevice::Receive reads no pause frame without QbbEnabled.
+            PauseMode::Ignored => return change,
         };
         for priority in frame.priorities.iter() {
             let lane = &mut self.lanes[priority.index()];

@@ -1,6 +1,6 @@
 //! Pauses at hosts: a closed NIC takes one packet at a time. See `network::nic_pauses`.
 
-use incastle_queueing::{PauseFrame, PrioritySet};
+use incastle_queueing::{PauseFrame, PauseMode, PrioritySet};
 use incastle_units::Time;
 
 use super::{Fabric, HostStack};
@@ -20,6 +20,9 @@ impl<P: Probe> HostStack<P> {
         } = &mut self.fabric;
         let now = clock.now();
         let at = network.hosts[host.index()].port;
+        if network.pause_mode == PauseMode::Ignored {
+            return;
+        }
         if network.ports[at.index()].has_priorities() {
             let events = &mut clock.events;
             let frame = PauseEvent::Frame(frame);
@@ -28,7 +31,10 @@ impl<P: Probe> HostStack<P> {
             return;
         }
         network.pause_nic(host, frame, now, &mut clock.events);
-        self.serve(host);
+        // qbb-net-device.cc, Receive: only a frame that resumes makes the NIC look for a packet.
+        if frame.quanta == 0 || !network.is_ns3() {
+            self.serve(host);
+        }
     }
 
     /// The line of a closed NIC may be free, or a packet may wait for it.
