@@ -20,6 +20,9 @@ const QUEUE_BITS: u32 = 17;
 /// The units of sent bytes and of the queue, times the multiplier.
 const SENT_UNIT: u64 = 128;
 const QUEUE_UNIT: u64 = 80;
+/// `IntHeader::maxHop`, and `IntHop::lineRateValues` in Gbit/s.
+const NS3_HOPS: usize = 5;
+const NS3_RATES: [u64; 8] = [25, 50, 100, 200, 400, 10, 40, 100_000];
 
 /// The form of the telemetry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,9 +58,10 @@ pub struct HpccConfig {
     pub sample_feedback: bool,
     /// The form of the telemetry.
     pub int_words: IntWords,
-    /// Hops are compared by their position, also with those of another path, as in HPCC-ns3 (`UpdateRateHp`). Else
-    /// telemetry of another path is only recorded.
-    pub by_position: bool,
+    /// Telemetry is read as in HPCC-ns3 (`UpdateRateHp`, int-header.cc): hops are compared by their position, also with those
+    /// of another path; more than five change nothing; a rate without a code is 25 Gbit/s. Else telemetry of another
+    /// path is only recorded.
+    pub as_in_ns3: bool,
 }
 
 impl HpccConfig {
@@ -76,7 +80,7 @@ impl HpccConfig {
             multi_rate: false,
             sample_feedback: false,
             int_words: IntWords::Exact,
-            by_position: false,
+            as_in_ns3: false,
         }
     }
 
@@ -102,6 +106,15 @@ impl HpccConfig {
     /// R_AI of a W_AI.
     pub fn rate_of_window(w_ai: Bytes, base_rtt: Span) -> Rate {
         Rate::of(w_ai, base_rtt)
+    }
+
+    /// The rate of a hop.
+    fn line_rate(&self, hop: &HopTelemetry) -> Rate {
+        let known = |gbit: &u64| hop.rate.bits_per_second() == gbit * 1_000_000_000;
+        if self.as_in_ns3 && !NS3_RATES.iter().any(known) {
+            return Rate::from_bits_per_second(NS3_RATES[0] * 1_000_000_000);
+        }
+        hop.rate
     }
 
     fn check(&self) {
@@ -296,7 +309,7 @@ impl Hpcc {
         // Algorithm 1, lines 4 and 5, in the order of HPCC-ns3's operations.
         let tau = ns(time);
         let tx_rate = (bytes.count() * 8) as f64 / (tau * 1e-9);
-        let line = hop.rate.bits_per_second() as f64;
+        let line = config.line_rate(hop).bits_per_second() as f64;
         let most = config.limits.max_rate.bits_per_second() as f64;
         Some((
             tau,
@@ -371,10 +384,12 @@ impl Controller for Hpcc {
         } else {
             return;
         };
-        if self.config.by_position && self.last_update != 0 {
+        if self.config.as_in_ns3 && self.last_update != 0 {
             self.extend(ack.hops);
         }
-        if self.last_update == 0 || !(self.config.by_position || self.is_same_path(ack.hops)) {
+        if self.config.as_in_ns3 && self.last_update != 0 && ack.hops.len() > NS3_HOPS {
+            // Its array is too short: only the round trip is noticed.
+        } else if self.last_update == 0 || !(self.config.as_in_ns3 || self.is_same_path(ack.hops)) {
             self.record(ack.hops);
         } else if self.config.multi_rate {
             self.follow_each(ack.hops, update);

@@ -4,9 +4,8 @@
 //! incastle-routing. Leaves out: the processing of events, which is in
 //! `simulation`.
 
-mod ids;
+use incastle_routing::index;
 
-pub use ids::{AppIndex, EventCountIndex};
 pub use incastle_routing::{
     EndpointIndex, FlowIndex, HostIndex, Node, PortIndex, Side, SwitchIndex,
 };
@@ -16,3 +15,6 @@ pub use incastle_units::random::{Purpose, Source, substream};
 pub(crate) use incastle_events::{
     Clock, Event, EventQueue, Kind, Livelock, MAX_EVENTS_PER_INSTANT, Order, Turns,
 };
+
+index!(AppIndex, "an application");
+index!(EventCountIndex, "an event count");

@@ -9,7 +9,6 @@ mod late;
 mod nic_pauses;
 mod occupancy;
 mod packet;
-mod path;
 mod pause_recorder;
 mod pause_storm;
 mod pause_table;
@@ -18,7 +17,6 @@ mod port;
 mod queue_pairs;
 mod shared_memory;
 mod view;
-mod wire;
 
 pub use builder::{BuildError, LinkConfig, NetworkBuilder, PortKind, SwitchConfig};
 
@@ -46,11 +44,10 @@ pub(crate) use pause_storm::Storm;
 pub(crate) use pausing::{PauseTimer, Pausing};
 pub(crate) use port::{
     Backlog, Departed, FastPath, Gate, Offer, Offered, Onward, PauseEvent, Port, STORM, Sampler,
-    TakenBack, Wakes,
+    TakenBack, Wakes, Wire,
 };
 pub(crate) use queue_pairs::QueuePairs;
 pub(crate) use shared_memory::SharedMemory;
-pub(crate) use wire::Wire;
 
 use std::collections::BTreeMap;
 
@@ -306,6 +303,17 @@ impl Network {
         }
     }
 
+    /// The ports on the path from a host to an endpoint at another, with ECMP by flow and before any failure.
+    pub fn path(&self, from: HostIndex, host: HostIndex, to: EndpointIndex) -> Vec<PortIndex> {
+        let mut port = self.hosts[from.index()].port;
+        let mut path = vec![port];
+        while let Node::Switch(switch) = self.ports[port.index()].to {
+            port = self.routes.of_flow(switch, host, to);
+            path.push(port);
+        }
+        path
+    }
+
     /// The queue pairs of a host that has some.
     pub(crate) fn nic(&mut self, host: HostIndex) -> &mut QueuePairs {
         let queue_pairs = self.hosts[host.index()].queue_pairs.as_deref_mut();
@@ -318,64 +326,6 @@ impl Network {
         let nics = hosts.filter_map(|host| host.queue_pairs.as_deref());
         let slots = nics.flat_map(QueuePairs::slots);
         slots.map(|slot| &self.pool.at(slot).packet)
-    }
-
-    /// The next control packet of a host's queue pairs, unless its priority is paused.
-    #[inline]
-    pub(crate) fn next_control(&mut self, host: HostIndex) -> Option<Slot> {
-        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut()?;
-        let first = *nic.control.front()?;
-        let priority = self.pool.at(first).packet.priority();
-        (!nic.paused().contains(priority)).then(|| nic.control.pop_front())?
-    }
-
-    /// Whether NICs wake up as in HPCC's ns-3.
-    pub(crate) fn is_ns3(&self) -> bool {
-        self.order == Order::AsEntered
-    }
-
-    /// When the line of a NIC is free; never while its link is down.
-    #[inline]
-    pub(crate) fn line_free_at(&self, host: HostIndex) -> Time {
-        let port = self.hosts[host.index()].port;
-        let port = &self.ports[port.index()];
-        if port.gate.is_shut() {
-            return Time::NEVER;
-        }
-        let busy = port.busy_until();
-        busy.expect("the NIC of a queue pair has no capacity")
-    }
-
-    /// Enters an instant at which the NIC of a host looks for packets of its queue pairs. Returns it with its turn.
-    pub(crate) fn enter_line_free(
-        &mut self,
-        host: HostIndex,
-        at: Time,
-        events: &mut EventQueue,
-    ) -> Time {
-        if at == Time::NEVER {
-            return at;
-        }
-        let at = self.turns.next(at);
-        events.push(Event::new(at, Kind::Dequeue, host.0));
-        at
-    }
-
-    /// Enters an instant at which the NIC of a host looks for packets, unless an earlier one is entered, or it is never.
-    pub(crate) fn wake_nic_at(&mut self, host: HostIndex, at: Time, events: &mut EventQueue) {
-        let moves = self.is_ns3();
-        let nic = self.nic(host);
-        let before = nic.wakes_at.unwrap_or(Time::NEVER);
-        if at >= before {
-            return;
-        }
-        nic.wakes_at = Some(at);
-        if moves && before < Time::NEVER {
-            // qbb-net-device.cc, UpdateNextAvail, cancels it. A later wake-up may have its instant, but not its turn.
-            events.remove(Event::new(nic.wake_entered, Kind::Dequeue, host.0));
-        }
-        let entered = self.enter_line_free(host, at, events);
-        self.nic(host).wake_entered = entered;
     }
 
     /// The NIC's line has another rate: an entered dequeue moves.

@@ -69,8 +69,13 @@ impl NicPauses {
 
 impl Network {
     pub(crate) fn nic_pauses(&mut self, host: HostIndex) -> &mut NicPauses {
-        let pauses = self.nic(host).pauses.as_deref_mut();
-        pauses.expect("the NIC has been paused")
+        self.pauses_of(host).expect("the NIC has been paused")
+    }
+
+    /// The pauses of a host, once it has been paused.
+    fn pauses_of(&mut self, host: HostIndex) -> Option<&mut NicPauses> {
+        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut()?;
+        nic.pauses.as_deref_mut()
     }
 
     /// The pauses of a host's priority.
@@ -220,8 +225,7 @@ impl Network {
 
     /// The link of a host has failed: its pauses are forgotten.
     pub(super) fn reset_nic(&mut self, host: HostIndex, now: Time, events: &mut EventQueue) {
-        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut();
-        if let Some(pauses) = nic.and_then(|nic| nic.pauses.as_deref_mut()) {
+        if let Some(pauses) = self.pauses_of(host) {
             let _ = pauses.receiver.reset(now);
             pauses.paused = PrioritySet::EMPTY;
             self.follow_pauses(host, now, events);
@@ -230,9 +234,9 @@ impl Network {
 
     /// The link of a host has failed: takes out the packets that pauses hold.
     pub(crate) fn take_held(&mut self, host: HostIndex, now: Time) -> Vec<Packet> {
-        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut();
-        let held = nic.and_then(|nic| nic.pauses.as_deref_mut());
-        let held = held.map(|pauses| std::mem::take(&mut pauses.held));
+        let held = self
+            .pauses_of(host)
+            .map(|pauses| std::mem::take(&mut pauses.held));
         let held = held.unwrap_or_default().into_iter();
         let packets: Vec<Packet> = held.map(|taken| self.pool.take(taken.slot)).collect();
         let at = self.hosts[host.index()].port;
@@ -255,8 +259,7 @@ impl Network {
 
     /// The line of a NIC has another rate: that of the quanta of later frames.
     pub(super) fn change_rate_of_pauses(&mut self, host: HostIndex, rate: Rate) {
-        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut();
-        if let Some(pauses) = nic.and_then(|nic| nic.pauses.as_deref_mut()) {
+        if let Some(pauses) = self.pauses_of(host) {
             pauses.receiver.change_rate(rate);
         }
     }

@@ -4,17 +4,7 @@ use incastle_units::{Amount, Bytes, Time};
 
 use super::{Arenas, Backlog, Network};
 use crate::core::{Node, PortIndex, SwitchIndex};
-use crate::probe::{Probe, QueueSeen};
-
-/// The occupancy of a switch, or of one of its ports.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Occupancy {
-    /// Absent for the whole switch.
-    pub(crate) port: Option<PortIndex>,
-    pub(crate) stored: Bytes,
-    /// The most that may be stored, where that is known.
-    pub(crate) limit: Option<Bytes>,
-}
+use crate::probe::{MemorySample, Probe, QueueSeen};
 
 impl Network {
     /// The occupancy and the limit of a port's memory at `now`.
@@ -67,7 +57,7 @@ impl Network {
         ports: &[PortIndex],
         now: Time,
         probe: &mut P,
-    ) -> Vec<Occupancy> {
+    ) -> Vec<MemorySample> {
         self.settle_switch(switch, now, probe);
         let Self {
             ports: all,
@@ -80,6 +70,13 @@ impl Network {
             memory.release_departed(all, now, Arenas { pool, extras }, probe);
         }
         let threshold = memory.as_ref().map(|memory| memory.buffer.threshold());
+        let sample = |port, stored, limit| MemorySample {
+            at: now,
+            switch,
+            port,
+            stored: Bytes::new(stored),
+            limit,
+        };
         let mut of_ports = Vec::new();
         let mut sum = 0;
         for &index in ports {
@@ -89,27 +86,16 @@ impl Network {
                 .stored_bytes;
             sum += stored;
             if stored > 0 {
-                of_ports.push(Occupancy {
-                    port: Some(index),
-                    stored: Bytes::new(stored),
-                    limit: threshold.or_else(|| port.gate.capacity()),
-                });
+                let limit = threshold.or_else(|| port.gate.capacity());
+                of_ports.push(sample(Some(index), stored, limit));
             }
         }
-        let sum = Bytes::new(sum);
         let capacity = memory.map(|memory| {
-            let stored = memory.buffer.stored();
+            let stored = memory.buffer.stored().count();
             assert_eq!(stored, sum, "a shared memory stores what its ports store");
             memory.buffer.capacity()
         });
-        of_ports.insert(
-            0,
-            Occupancy {
-                port: None,
-                stored: sum,
-                limit: capacity,
-            },
-        );
+        of_ports.insert(0, sample(None, sum, capacity));
         of_ports
     }
 }

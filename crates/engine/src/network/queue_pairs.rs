@@ -5,13 +5,14 @@
 
 use std::collections::VecDeque;
 
-use incastle_queueing::PrioritySet;
+use incastle_events::Order;
+use incastle_queueing::{Priority, PrioritySet};
 use incastle_rdma::RoundRobin;
 use incastle_units::Time;
 
-use crate::core::EndpointIndex;
+use crate::core::{EndpointIndex, Event, EventQueue, HostIndex, Kind};
 use crate::layout::Slot;
-use crate::network::NicPauses;
+use crate::network::{Network, NicPauses};
 
 /// The queue pairs of a NIC.
 #[derive(Debug, Default)]
@@ -58,5 +59,70 @@ impl QueuePairs {
     /// Whether any queue pair is in the round robin, or a control packet waits.
     pub(crate) fn is_busy(&self) -> bool {
         !self.pairs.is_empty() || !self.control.is_empty()
+    }
+}
+
+impl Network {
+    /// The next control packet of a host's queue pairs, unless its priority is paused.
+    #[inline]
+    pub(crate) fn next_control(&mut self, host: HostIndex) -> Option<Slot> {
+        let is_ns3 = self.is_ns3();
+        let nic = self.hosts[host.index()].queue_pairs.as_deref_mut()?;
+        let first = *nic.control.front()?;
+        let mut priority = self.pool.at(first).packet.priority();
+        if is_ns3 && priority != Priority::ZERO {
+            // qbb-net-device.cc, `ack_q_idx`: ACKs without a priority of their own have one queue, whatever their flow's.
+            priority = Priority::ALL[3];
+        }
+        (!nic.paused().contains(priority)).then(|| nic.control.pop_front())?
+    }
+
+    /// Whether NICs wake up as in HPCC's ns-3.
+    pub(crate) fn is_ns3(&self) -> bool {
+        self.order == Order::AsEntered
+    }
+
+    /// When the line of a NIC is free; never while its link is down.
+    #[inline]
+    pub(crate) fn line_free_at(&self, host: HostIndex) -> Time {
+        let port = self.hosts[host.index()].port;
+        let port = &self.ports[port.index()];
+        if port.gate.is_shut() {
+            return Time::NEVER;
+        }
+        let busy = port.busy_until();
+        busy.expect("the NIC of a queue pair has no capacity")
+    }
+
+    /// Enters an instant at which the NIC of a host looks for packets of its queue pairs. Returns it with its turn.
+    pub(crate) fn enter_line_free(
+        &mut self,
+        host: HostIndex,
+        at: Time,
+        events: &mut EventQueue,
+    ) -> Time {
+        if at == Time::NEVER {
+            return at;
+        }
+        let at = self.turns.next(at);
+        events.push(Event::new(at, Kind::Dequeue, host.0));
+        at
+    }
+
+    /// Enters an instant at which the NIC of a host looks for packets, unless an earlier one is entered, or it is never.
+    pub(crate) fn wake_nic_at(&mut self, host: HostIndex, at: Time, events: &mut EventQueue) {
+        let moves = self.is_ns3();
+        let nic = self.nic(host);
+        let before = nic.wakes_at.unwrap_or(Time::NEVER);
+        if at >= before {
+            return;
+        }
+        nic.wakes_at = Some(at);
+        if moves && before < Time::NEVER {
+            // qbb-net-device.cc, UpdateNextAvail, cancels it. A later wake-up may have its instant, but not its turn.
+            events.remove(Event::new(nic.wake_entered, Kind::Dequeue, host.0));
+        }
+        let entered = self.enter_line_free(host, at, events);
+        self.nic(host).wake_entered = entered;
     }
 }

@@ -5,7 +5,7 @@ use incastle_units::{Bytes, Span, Time};
 use super::fabric::Fabric;
 use crate::core::{Clock, Event, Kind, Node, PortIndex, SwitchIndex};
 use crate::network::Network;
-use crate::probe::{Boundary, MemorySample, Probe};
+use crate::probe::{Boundary, Probe};
 
 /// The sources of probe events.
 const QUEUES: u32 = 0;
@@ -97,14 +97,8 @@ impl Sampling {
         let now = fabric.clock.now();
         for Memory { switch, ports } in &self.memories {
             let (network, probe) = (&mut fabric.network, &mut fabric.probe);
-            for occupancy in network.occupancy(*switch, ports, now, probe) {
-                probe.memory_sampled(&MemorySample {
-                    at: now,
-                    switch: *switch,
-                    port: occupancy.port,
-                    stored: occupancy.stored,
-                    limit: occupancy.limit,
-                });
+            for sample in network.occupancy(*switch, ports, now, probe) {
+                probe.memory_sampled(&sample);
             }
         }
     }

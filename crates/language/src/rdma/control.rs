@@ -436,7 +436,7 @@ impl Hpcc {
                 }
             },
             // Both are the compatibility's.
-            by_position: limits.reference_at_line_rate,
+            as_in_ns3: limits.reference_at_line_rate,
         }
     }
 }

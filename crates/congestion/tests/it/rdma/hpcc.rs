@@ -198,9 +198,9 @@ fn another_path_is_only_recorded() {
 }
 
 #[test]
-fn by_position_the_hops_of_another_path_are_compared() {
+fn as_in_ns3_the_hops_of_another_path_are_compared() {
     let mut flow = Flow::new(HpccConfig {
-        by_position: true,
+        as_in_ns3: true,
         ..paper()
     });
     flow.ack(&[hop(1_000, 0, 0)]);
@@ -217,6 +217,37 @@ fn by_position_the_hops_of_another_path_are_compared() {
     let after = flow.round(&[same(31_000, 125_000), hop(30_000, 300_000, 0)]);
     let next = (expected as f64 * 0.95 / 1.6) as u64 + 64 * MBIT;
     assert!(after.abs_diff(next) <= 1, "{after} {next}");
+}
+
+#[test]
+fn as_in_ns3_more_than_five_hops_change_nothing() {
+    let base = HpccConfig {
+        as_in_ns3: true,
+        ..paper()
+    };
+    for (hops, changes) in [(5, true), (6, false)] {
+        let mut flow = Flow::new(base);
+        let before = flow.ack(&vec![hop(1_000, 0, 0); hops]);
+        // 250,000 bytes in 10 us at 100 Gbit/s are u = 2.
+        let after = flow.round(&vec![hop(11_000, 250_000, 0); hops]);
+        assert_eq!(after != before, changes, "{hops} hops");
+    }
+}
+
+#[test]
+fn as_in_ns3_a_rate_without_a_code_is_25_gbit() {
+    let after = |gbit: u64, as_in_ns3| {
+        let mut flow = Flow::new(HpccConfig {
+            as_in_ns3,
+            ..paper()
+        });
+        let reading = |ns, sent| telemetry(bits(gbit * GBIT), at_ns(ns), sent, 0);
+        flow.ack(&[reading(1_000, 0)]);
+        flow.round(&[reading(11_000, 31_250)])
+    };
+    assert_eq!(after(800, true), after(25, true));
+    assert_ne!(after(800, false), after(25, false));
+    assert_ne!(after(400, true), after(25, true));
 }
 
 #[test]
@@ -257,11 +288,11 @@ proptest! {
         multi_rate in any::<bool>(),
         fast_react in any::<bool>(),
         packed in any::<bool>(),
-        by_position in any::<bool>(),
+        as_in_ns3 in any::<bool>(),
         acks in prop::collection::vec((any::<bool>(), prop::collection::vec((0_u64..30_000_000, 0_u64..200_000_000, 0_u64..20_000_000), 0..4)), 1..200),
     ) {
         let base = if packed { HpccConfig::hpcc_ns3(bits(LINE), T) } else { paper() };
-        let config = HpccConfig { multi_rate, fast_react, by_position, ..base };
+        let config = HpccConfig { multi_rate, fast_react, as_in_ns3, ..base };
         let mut flow = Flow::new(config);
         let mut over = false;
         for (ends, hops) in acks {

@@ -1,12 +1,20 @@
 //! A port whose link is degraded: it has departure events, and the fate of each packet is drawn when it has left.
 
-use incastle_links::Fate;
+use incastle_links::{DegradedLink, Fate};
 use incastle_units::Time;
 
 use super::Port;
 use super::exchange::{Departed, Onward, Sent, Wakes};
-use crate::layout::{Inserted, Slot};
-use crate::network::{InFlight, Packet, Pool, Wire};
+use crate::layout::{Inserted, Order, Slot};
+use crate::network::{InFlight, Packet, Pool};
+
+/// A degraded direction of a link: the fates of its packets, and the order of their arrivals, since a packet may overtake
+/// those sent before it.
+#[derive(Debug)]
+pub(crate) struct Wire {
+    pub(crate) link: DegradedLink,
+    pub(crate) order: Order,
+}
 
 impl Port {
     /// A packet has left the port: it is on the wire now, or lost.

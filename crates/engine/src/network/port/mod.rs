@@ -32,6 +32,7 @@ use crate::layout::{FastQueue, Row, Slot};
 use crate::network::{Arenas, Packet, Pool};
 use crate::probe::{Probe, Transit};
 
+pub(crate) use degraded::Wire;
 pub(crate) use exchange::{
     Arrived, Backlog, Departed, FastPath, Freed, Offer, Offered, Onward, Sent, Wakes,
 };
