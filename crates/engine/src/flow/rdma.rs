@@ -134,7 +134,7 @@ impl RdmaEndpoint {
         // rdma-hw.cc, UpdateRateHp: the first acknowledgement only keeps its telemetry.
         self.moved = answers
             && self.pair.config().rate_change == RateChange::MovesScheduled
-            && self.pair.acknowledged() > 0;
+            && self.pair.smoothed_rtt().is_some();
         self.pair.handle(now, &arrival, rng);
         if answers {
             extras.free_telemetry(*telemetry);
