@@ -151,7 +151,9 @@ impl Twice {
     fn record(&mut self, before: Time) {
         let (first, others) = self.notes.split_at_mut(1);
         let mut given = Vec::new();
-        others.iter_mut().for_each(|notes| notes.give(&mut given));
+        for notes in others {
+            notes.give(&mut given);
+        }
         first[0].receive(&mut given);
         first[0].record(before, &mut self.divided);
     }
