@@ -175,8 +175,8 @@ def _config(rng: random.Random, control: str, rates: list[int]) -> dict[str, str
     least = rng.choice([1, 4, 10])
     most = least if control == "dctcp" else least * rng.choice([1, 4, 8])
     share = "1.0" if control == "dctcp" else rng.choice(["0.2", "1.0"])
-    for key, value in (("KMIN", least), ("KMAX", most)):
-        config[f"{key}_MAP"] = _map(rates, [str(value * rate) for rate in rates])
+    for name, per_gbit in (("KMIN_MAP", least), ("KMAX_MAP", most)):
+        config[name] = _map(rates, [str(per_gbit * rate) for rate in rates])
     config["PMAX_MAP"] = _map(rates, [share] * len(rates))
     return config
 
@@ -227,8 +227,8 @@ def simulate(program: Path, case: Drawn, folder: Path) -> bool:
         rows = [line.split() for line in (place / "fct.out").read_text("utf-8").splitlines()]
     # A packet that is repeated after the end makes it report the end again: the first row counts.
     found = {int(row[0]): (row[7], row[8]) for row in reversed(rows)}
-    with (folder / "fct.csv").open("w", encoding="utf-8", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
+    with (folder / "fct.csv").open("w", encoding="utf-8", newline="") as table:
+        out = csv.writer(table, lineterminator="\n")
         out.writerow(("flow", "src", "dst", "size_B", "start_ns", "fct_ns", "ideal_ns"))
         for index, flow in enumerate(case.flows):
             start_ns = START_NS + flow.start_ns

@@ -72,8 +72,8 @@ def groups(transfers: Sequence[Transfer]) -> dict[str, list[Transfer]]:
             found.append((row.priority, []))
         found[place][1].append(row._replace(start=at))
         latest[at] = place
-    if len({priority for priority, _ in found}) <= 1:
-        return {ALONE: rows for _, rows in found}
+    if len(found) == 1:
+        return {ALONE: found[0][1]}
     of_priority: Counter[int] = Counter()
     named: dict[str, list[Transfer]] = {}
     for priority, rows in found:
