@@ -48,7 +48,7 @@ ANY: dict[str, tuple[str, ...]] = {
     "L2_ACK_INTERVAL": ("1", "1", "4"),
     "MIN_RATE": ("100Mb/s", "100Mb/s", "1000Mb/s"),
 }
-"""What each key may be, whatever the control."""
+"""The values of each key, whatever the control."""
 OWN: dict[str, dict[str, tuple[str, ...]]] = {
     "dcqcn": {
         "RP_TIMER": ("300", "55"),

@@ -31,7 +31,7 @@ def table_of(outcome: Result) -> Table | None:
     storms = int(rows["storms"].sum()) > 0
     names = ["port", "priority", "pauses", "paused in all", "share of the run", "longest"]
     names += ["storms", "dropped in storms"] if storms else []
-    table = aligned(f"Ports paused by PFC, whole run, longest pauses first{of_all}", *names)
+    table = aligned(f"Ports paused by PFC, whole run, longest in all first{of_all}", *names)
     whole = float(outcome.totals["simulated_s"])
     for row in shown.iter_rows(named=True):
         of_storms = (f"{row['storms']:,}", f"{row['storm_drops']:,}") if storms else ()

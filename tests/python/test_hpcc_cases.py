@@ -1,6 +1,6 @@
 """Small cases of HPCC's simulator, one for each of its oddities: equal to the nanosecond.
 
-`tests/hpcc-ns3-cases/README.md` says what each is about.
+`tests/hpcc-ns3-cases/README.md` describes them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ from incastle.validation import simulate
 from incastle.validation.cases import read_cases
 
 FOLDER = Path(__file__).parents[1] / "hpcc-ns3-cases"
-NAMES = sorted(case.name for case in FOLDER.iterdir() if case.is_dir())
+NAMES = (
+    *("acks-in-chunks", "acks-in-chunks-dctcp", "frames-without-pfc", "moved-wake-up"),
+    *("queue-of-acks", "rate-without-code", "six-hops", "starts-of-priorities"),
+)
 
 
 @pytest.mark.parametrize("name", NAMES)

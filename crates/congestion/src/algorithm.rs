@@ -173,6 +173,16 @@ impl Algorithm {
         false
     }
 
+    /// Whether the last acknowledgement led to a rate, new or not: HPCC-ns3 moves the next departure then, where it
+    /// calls `ChangeRate`. False but for HPCC.
+    #[inline]
+    pub const fn has_rated(&self) -> bool {
+        match self {
+            Self::Hpcc(hpcc) => hpcc.has_rated(),
+            _ => false,
+        }
+    }
+
     /// Whether `on_rate` and `on_lost` do anything: if not, the transport takes no samples.
     #[inline]
     pub const fn samples_rate(&self) -> bool {

@@ -191,6 +191,8 @@ pub struct Hpcc {
     references: Vec<Reference>,
     /// SND.NXT at the last full update; 0 before the first acknowledgement.
     last_update: u64,
+    /// The last acknowledgement led to a rate, new or not.
+    has_rated: bool,
 }
 
 /// Nanoseconds, the unit in which HPCC-ns3 calculates.
@@ -243,7 +245,13 @@ impl Hpcc {
             last: Vec::new(),
             references: Vec::new(),
             last_update: 0,
+            has_rated: false,
         }
+    }
+
+    /// Whether the last acknowledgement led to a rate, new or not.
+    pub(crate) const fn has_rated(&self) -> bool {
+        self.has_rated
     }
 
     /// Keeps the telemetry without a change of the rate: there is nothing yet to compare it with. The references
@@ -324,6 +332,20 @@ impl Hpcc {
         limits.full_window().unwrap_or_else(product).count() as f64
     }
 
+    /// Follows the telemetry of an acknowledgement that is not the first.
+    fn read(&mut self, hops: &[HopTelemetry], update: Update) {
+        if self.config.as_in_ns3 {
+            self.extend(hops);
+        } else if !self.is_same_path(hops) {
+            return self.record(hops);
+        }
+        if self.config.multi_rate {
+            self.follow_each(hops, update);
+        } else {
+            self.follow_busiest(hops, update);
+        }
+    }
+
     /// One reference: the busiest hop counts.
     fn follow_busiest(&mut self, hops: &[HopTelemetry], update: Update) {
         let (mut busiest, mut period, mut any) = (0.0, 0.0, false);
@@ -341,7 +363,7 @@ impl Hpcc {
         let t = ns(self.config.base_rtt);
         self.reference.smooth(busiest, period, t);
         let next = self.reference.next(&self.config);
-        self.rate = next.rate;
+        (self.rate, self.has_rated) = (next.rate, true);
         if update == Update::Full {
             self.reference = next;
         }
@@ -367,13 +389,14 @@ impl Hpcc {
             }
         }
         if any {
-            self.rate = least;
+            (self.rate, self.has_rated) = (least, true);
         }
     }
 }
 
 impl Controller for Hpcc {
     fn on_ack(&mut self, cx: &mut Context<'_>, ack: &AckSample<'_>) {
+        self.has_rated = false;
         if ack.hops.is_empty() {
             return;
         }
@@ -384,17 +407,10 @@ impl Controller for Hpcc {
         } else {
             return;
         };
-        if self.config.as_in_ns3 && self.last_update != 0 {
-            self.extend(ack.hops);
-        }
-        if self.config.as_in_ns3 && self.last_update != 0 && ack.hops.len() > NS3_HOPS {
-            // Its array is too short: only the round trip is noticed.
-        } else if self.last_update == 0 || !(self.config.as_in_ns3 || self.is_same_path(ack.hops)) {
+        if self.last_update == 0 {
             self.record(ack.hops);
-        } else if self.config.multi_rate {
-            self.follow_each(ack.hops, update);
-        } else {
-            self.follow_busiest(ack.hops, update);
+        } else if !(self.config.as_in_ns3 && ack.hops.len() > NS3_HOPS) {
+            self.read(ack.hops, update);
         }
         if update == Update::Full {
             self.last_update = self.last_update.max(cx.snd_nxt);

@@ -162,6 +162,8 @@ pub struct Config {
     pub notification: Notification,
     /// Whether a new rate moves a departure.
     pub rate_change: RateChange,
+    /// Whether controls read the number in an ACK, which in chunks may be ahead of what it acknowledges (HPCC-ns3).
+    pub reads_ack_number: bool,
     /// Whether the rate of the control paces packets; else its first one does, and its window alone limits
     /// (HPCC-ns3, RATE_BOUND).
     pub rate_bound: bool,
@@ -193,6 +195,7 @@ impl Default for Config {
             // The minimum time between CNPs of DCQCN (SIGCOMM 2015, section 4).
             notification: Notification::Cnp(Span::from_us(50)),
             rate_change: RateChange::NextPacket,
+            reads_ack_number: false,
             rate_bound: true,
             interframe_gap: Span::ZERO,
             transmission: Transmission::Exact,

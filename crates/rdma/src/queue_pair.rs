@@ -236,7 +236,7 @@ impl QueuePair {
                 ..self.requester.sample(&before)
             };
             let mut cx = Context {
-                snd_una: self.requester.bytes_named(ack, &self.config),
+                snd_una: self.requester.una_for_control(ack, &self.config),
                 ..self.requester.context(now, rng)
             };
             self.algorithm.on_ack(&mut cx, &sample);
@@ -459,6 +459,11 @@ impl QueuePair {
     /// Payload bytes acknowledged, of WRITEs and SENDs.
     pub const fn acknowledged(&self) -> u64 {
         self.requester.una_bytes()
+    }
+
+    /// Whether the last acknowledgement led its control to a rate, new or not.
+    pub const fn has_rated(&self) -> bool {
+        self.algorithm.has_rated()
     }
 
     /// Counters.

@@ -10,7 +10,7 @@ use incastle_congestion::{AckSample, Context, Echo, LimitedBy, Phase, Window};
 use incastle_units::{Bytes, Span, Time};
 use rand_core::Rng;
 
-use crate::config::{Config, Recovery};
+use crate::config::Config;
 use crate::messages::{Message, MessageId, Messages, Verb};
 use crate::packet::{Opcode, Packet, Place};
 use crate::psn::{MAX_OUTSTANDING, wire};
@@ -178,11 +178,11 @@ impl Requester {
         }
     }
 
-    /// The payload bytes before a PSN that an ACK or NAK names. In chunks it may be ahead of `una`, and the controls of
-    /// HPCC-ns3 (`HandleAckHp` and its like) read the number in the header.
-    pub(crate) fn bytes_named(&self, ack: u64, config: &Config) -> u64 {
-        match (self.messages.front(), config.recovery) {
-            (Some(front), Recovery::Chunks(_)) if self.una < ack && ack < front.end => {
+    /// SND.UNA for the control: as in HPCC-ns3 (`HandleAckHp` and its like) the number in the header of an ACK, which in
+    /// chunks may be ahead.
+    pub(crate) fn una_for_control(&self, ack: u64, config: &Config) -> u64 {
+        match self.messages.front() {
+            Some(front) if config.reads_ack_number && self.una < ack && ack < front.end => {
                 front.bytes_before(ack, config)
             }
             _ => self.una_bytes,

@@ -100,7 +100,7 @@ pub fn memory(
     })
 }
 
-/// The end of pauses. HPCC's simulator has no quanta; without PFC its switches send frames that nobody reads.
+/// The end of pauses. HPCC's simulator has no quanta; without PFC its switches send frames, which are ignored.
 pub fn pause_mode(root: &Root) -> PauseMode {
     let pauses = |pfc: &Pfc| pfc.pause_frames;
     match root.run.compat {

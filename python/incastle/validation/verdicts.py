@@ -194,8 +194,7 @@ def _is_inside(one: Comparison, limits: Mapping[str, float]) -> bool:
 
 def _mean_ratio(row: Row, percent: int, limit: float) -> Finding:
     pairs = [one.slowdown(percent) for one in row.comparisons]
-    # Both are infinite where the run ends before the flows.
-    ratio = fmean(1.0 if ours == theirs else ours / theirs for ours, theirs in pairs)
+    ratio = fmean(ours / theirs for ours, theirs in pairs)
     return Finding(
         f"mean ratio of p{percent} slowdown",
         ratio,
@@ -214,17 +213,11 @@ def _drops(row: Row, limits: Mapping[str, float]) -> list[Finding]:
 
 
 def _is_like(one: Comparison, limit: float) -> bool:
-    """Return whether a case with losses is like theirs.
-
-    One run of a random control is one draw: it has to lie within the range of our seeds, each end
-    moved outwards by the limit.
-    """
-    ours, theirs = one.unfinished
-    if theirs:
-        # Without losses, the run ended there before they did.
-        return one.drops > 0 or ours == theirs * len(one.outcomes)
-    ranges = (one.ratios_of_both(percent) for percent in (HALF, HIGHEST))
-    return all(low - limit <= 1 <= high + limit for low, high in ranges)
+    """Return whether a case with losses is like theirs."""
+    if one.unfinished[1]:
+        return one.drops > 0
+    pairs = (one.of_both(percent) for percent in (HALF, HIGHEST))
+    return all(abs(ours - theirs) <= limit * theirs for ours, theirs in pairs)
 
 
 def _share(name: str, fitting: Sequence[bool], least: float) -> Finding:

@@ -131,11 +131,10 @@ impl RdmaEndpoint {
             hops: if answers { hops } else { &[] },
             hop_count: (answers && *telemetry != NO_TELEMETRY).then_some(hops.len() as u8),
         };
-        // rdma-hw.cc, UpdateRateHp: the first acknowledgement only keeps its telemetry.
+        self.pair.handle(now, &arrival, rng);
         self.moved = answers
             && self.pair.config().rate_change == RateChange::MovesScheduled
-            && self.pair.smoothed_rtt().is_some();
-        self.pair.handle(now, &arrival, rng);
+            && self.pair.has_rated();
         if answers {
             extras.free_telemetry(*telemetry);
         } else {

@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 
-use incastle_events::Order;
+use incastle_events::{LAST_TURN, Order};
 use incastle_queueing::{Priority, PrioritySet};
 use incastle_rdma::RoundRobin;
 use incastle_units::Time;
@@ -71,7 +71,7 @@ impl Network {
         let first = *nic.control.front()?;
         let mut priority = self.pool.at(first).packet.priority();
         if is_ns3 && priority != Priority::ZERO {
-            // qbb-net-device.cc, `ack_q_idx`: ACKs without a priority of their own have one queue, whatever their flow's.
+            // qbb-net-device.cc, `ack_q_idx`: control packets of any other priority have one queue.
             priority = Priority::ALL[3];
         }
         (!nic.paused().contains(priority)).then(|| nic.control.pop_front())?
@@ -118,8 +118,10 @@ impl Network {
             return;
         }
         nic.wakes_at = Some(at);
-        if moves && before < Time::NEVER {
-            // qbb-net-device.cc, UpdateNextAvail, cancels it. A later wake-up may have its instant, but not its turn.
+        // qbb-net-device.cc, UpdateNextAvail, cancels it. Otherwise a later wake-up at the same nanosecond would run in the
+        // turn of the cancelled one. The last turn may be that of another event of the host.
+        let is_own = nic.wake_entered.as_ps() % 1_000 < LAST_TURN;
+        if moves && before < Time::NEVER && is_own {
             events.remove(Event::new(nic.wake_entered, Kind::Dequeue, host.0));
         }
         let entered = self.enter_line_free(host, at, events);

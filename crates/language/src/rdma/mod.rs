@@ -343,6 +343,7 @@ impl Rdma {
                 (Some(Compat::HpccNs3), Control::Hpcc(_)) => RateChange::MovesScheduled,
                 _ => RateChange::NextPacket,
             },
+            reads_ack_number: compat.is_some(),
             rate_bound: self.rate_bound,
             max_reads: small(self.max_reads.into()),
             ..base

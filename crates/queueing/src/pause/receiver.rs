@@ -108,8 +108,7 @@ impl PauseReceiver {
         let until = match self.mode {
             PauseMode::Quanta => now + pause_span(frame.quanta, self.rate),
             PauseMode::OnOff => Time::NEVER,
-            // QbbNetDevice::Receive reads no pause frame without QbbEnabled.
-            PauseMode::Ignored => return change,
+            PauseMode::Ignored => unreachable!("frames that are ignored are not handed over"),
         };
         for priority in frame.priorities.iter() {
             let lane = &mut self.lanes[priority.index()];

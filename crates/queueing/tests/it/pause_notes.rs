@@ -81,7 +81,7 @@ impl Twice {
         }
     }
 
-    /// What is known of a queue, with the account behind it or without.
+    /// A queue, with the account behind it or without.
     fn seen(&self, queue: u32, with_account: bool) -> PausedQueue<u32> {
         let holdings = self.accounts.get(&queue).filter(|_| with_account);
         PausedQueue {

@@ -103,7 +103,7 @@ fn check_servers(path: &str, group: &Group, hosts: &GroupHosts, cx: &mut Context
     if others > 0 && wanted as usize > others {
         cx.error_at(
             &format!("{path}.count"),
-            format!("{wanted} servers, but `from` has only {others} hosts"),
+            format!("{wanted} servers, but `from` has only {others} hosts other than the client"),
         )
         .help(
             "each server is a separate host: more hosts (as senders of a star), or without \

@@ -69,11 +69,20 @@ fn check_thresholds(path: &str, rdma: &Rdma, cx: &mut Context<'_>) {
     }
 }
 
-/// Telemetry over switches that add none.
+/// Telemetry that the control needs and the packets do not gather, or over switches that add none.
 fn check_telemetry(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<'_>) {
     let GroupTransport {
         path, root, layout, ..
     } = transport;
+    let word = rdma.congestion.word();
+    if rdma.congestion.reads_telemetry() && !rdma.telemetry {
+        cx.error_at(
+            &written(path, &["telemetry", "congestion"], cx),
+            format!("{word} needs telemetry (INT), and telemetry = false gathers none"),
+        )
+        .help("leave telemetry out: it is true under hpcc");
+        return;
+    }
     let lacks = |&(switch, to): &(usize, End)| {
         let keys = switch_at(root, layout, switch);
         !keys.telemetry || !keys.queue_to(layout.name(to)).gathers_telemetry()
@@ -86,7 +95,6 @@ fn check_telemetry(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<
     else {
         return;
     };
-    let word = rdma.congestion.word();
     let reader = if rdma.congestion.reads_telemetry() {
         format!("{word} needs telemetry (INT) of every switch")
     } else {
@@ -101,7 +109,7 @@ fn check_telemetry(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<
     } else {
         (
             "its switch has telemetry = false",
-            "[switch] telemetry = true, or congestion = \"dcqcn\"",
+            "telemetry = true in [switch], and in the [switches.NAME] of that switch, or congestion = \"dcqcn\"",
         )
     };
     cx.error_at(
