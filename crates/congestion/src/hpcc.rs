@@ -58,9 +58,9 @@ pub struct HpccConfig {
     pub sample_feedback: bool,
     /// The form of the telemetry.
     pub int_words: IntWords,
-    /// Telemetry is read as in HPCC-ns3 (`UpdateRateHp`, int-header.cc): hops are compared by their position, also with those
-    /// of another path; more than five change nothing; a rate without a code is 25 Gbit/s. Else telemetry of another
-    /// path is only recorded.
+    /// Telemetry is read as in HPCC-ns3 (`UpdateRateHp`, int-header.cc). Hops are compared by their position, also those of two
+    /// paths; records of more than five hops are left unread; a rate that its header cannot express is 25 Gbit/s. If not,
+    /// hops of a new path are only recorded.
     pub as_in_ns3: bool,
 }
 
