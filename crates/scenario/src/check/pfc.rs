@@ -1,6 +1,6 @@
 //! Checks of priorities, their memory, and `[switch.pfc]`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use incastle_queueing::{PAUSE_FRAME_SIZE, Priority, PriorityMemoryError, pause_span};
 use incastle_units::{Bytes, Rate};
@@ -15,7 +15,7 @@ use crate::lossless::{has_priorities, links_of, memory, needed_headroom};
 use crate::packet_sizes::PacketSizes;
 use crate::text::context::Context;
 use crate::text::node::quoted;
-use crate::topology::layout::{Layout, Link};
+use crate::topology::layout::{End, Layout, Link};
 
 /// The rate at which thresholds that grow with the rate are compared.
 const REFERENCE_RATE: Rate = Rate::from_bits_per_second(25_000_000_000);
@@ -42,6 +42,9 @@ pub(crate) fn check(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
         if has_priorities(switch) {
             crowded.extend(check_memory(number, switch, root, layout, cx));
         }
+    }
+    if root.run.compat != Some(Compat::HpccNs3) {
+        warn_of_headrooms(root, layout, cx);
     }
     pfc_memory::report(&crowded, cx);
 }
@@ -244,7 +247,7 @@ fn check_queue(path: &str, priorities: &Priorities, root: &Root, cx: &mut Contex
     }
 }
 
-/// Warns of headrooms, marks and quanta that do not fit the links. Returns the switch if its headrooms and reserves
+/// Warns of marks and quanta that do not fit the links. Returns the switch if its headrooms and reserves
 /// leave nothing to share.
 fn check_memory(
     number: usize,
@@ -284,17 +287,6 @@ fn check_memory(
     let Some(pfc) = switch.pfc.as_ref().filter(pauses) else {
         return crowded;
     };
-    if let Headroom::Bytes(bytes) = pfc.headroom {
-        warn_of_headroom(
-            &path,
-            bytes,
-            pfc,
-            root,
-            links_of(number, layout),
-            layout,
-            cx,
-        );
-    }
     warn_of_quanta(&path, pfc, root, links_of(number, layout), cx);
     crowded
 }
@@ -355,26 +347,63 @@ fn warn_of_quanta<'a>(
     .help("quanta = 65535, the greatest time; a frame ends a pause that is no longer needed");
 }
 
-fn warn_of_headroom<'a>(
+/// Warns of headrooms that are less than links need: once for each table that gives one, of the link that needs most.
+fn warn_of_headrooms(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
+    let mut lacking: BTreeMap<String, (Bytes, Vec<(Bytes, &Link)>)> = BTreeMap::new();
+    for link in &layout.links {
+        let (a, b) = link.ends;
+        // Both switches of a link may have the same table.
+        let tables: BTreeMap<_, _> = [a, b]
+            .into_iter()
+            .filter_map(|end| headroom_of(end, root, layout))
+            .collect();
+        for (path, (bytes, pfc)) in tables {
+            let need = needed_headroom(link, pfc, root);
+            if need > bytes {
+                let (_, needs) = lacking.entry(path).or_insert((bytes, Vec::new()));
+                needs.push((need, link));
+            }
+        }
+    }
+    for (path, (bytes, needs)) in lacking {
+        warn_of_headroom(&path, bytes, needs, layout, cx);
+    }
+}
+
+/// The table of a switch that sends pause frames, and the bytes of headroom that it gives.
+fn headroom_of<'a>(
+    end: End,
+    root: &'a Root,
+    layout: &Layout,
+) -> Option<(String, (Bytes, &'a Pfc))> {
+    let End::Switch(number) = end else {
+        return None;
+    };
+    let pfc = switch_at(root, layout, number).pfc.as_ref()?;
+    let Headroom::Bytes(bytes) = pfc.headroom else {
+        return None;
+    };
+    let path = path_of(number, root, layout);
+    pfc.pause_frames.then_some((path, (bytes, pfc)))
+}
+
+fn warn_of_headroom(
     path: &str,
     bytes: Bytes,
-    pfc: &Pfc,
-    root: &Root,
-    links: impl Iterator<Item = &'a Link>,
+    mut needs: Vec<(Bytes, &Link)>,
     layout: &Layout,
     cx: &mut Context<'_>,
 ) {
-    let needs = links.map(|link| (needed_headroom(link, pfc, root), link));
-    let more: Vec<(Bytes, &Link)> = needs.filter(|(need, _)| *need > bytes).collect();
-    let Some((need, link)) = more.iter().max_by_key(|(need, _)| *need) else {
+    needs.sort_by_key(|(need, _)| *need);
+    let Some((need, link)) = needs.pop() else {
         return;
     };
-    let (a, b) = link.ends;
-    let others = match more.len() - 1 {
+    let others = match needs.len() {
         0 => String::new(),
-        1 => "; so it is for another link of the switch".to_owned(),
-        others => format!("; so it is for {others} other links of the switch"),
+        1 => "; so it is for another link".to_owned(),
+        others => format!("; so it is for {others} other links"),
     };
+    let (a, b) = link.ends;
     cx.warn_at(
         &format!("{path}.pfc.headroom"),
         format!(
