@@ -89,9 +89,11 @@ def notes_of(outcome: Result) -> list[str]:
     rows = outcome.pauses.filter(outcome.pauses["headroom_drops"] > 0)
     worst = rows.sort("headroom_drops", descending=True).row(0, named=True)
     what = f"{dropped:,} packets of lossless priorities were dropped"
+    # A headroom belongs to a port, and takes what comes from its other end.
+    other_end = worst["port"].partition("->")[2].partition("#")[0]
     where = (
         f"{worst['headroom_drops']:,} of them at the headroom of {worst['port']}, "
-        f"priority {worst['priority']}"
+        f"priority {worst['priority']}, for data of {other_end}"
     )
     if not int(outcome.pauses["pauses_sent"].sum()):
         return [f"{what}, because the switches send no pauses ({where})."]

@@ -54,10 +54,17 @@ def check(
         if resolved:
             print(scenario.resolved, end="")
         else:
-            print(f"{path}: correct")
+            print(f"{path}: correct{_with_warnings(len(scenario.warnings))}")
             offered_load.show(scenario.offered_load, terminal.output())
     if broken:
         raise typer.Exit(IncastleError.exit_status)
+
+
+def _with_warnings(count: int) -> str:
+    """Tell how many warnings a correct scenario has; they stand on the standard error."""
+    if not count:
+        return ""
+    return f", with {count} warning{'s' if count > 1 else ''}"
 
 
 def _as_json(scenarios: list[Path], settings: list[str] | None) -> NoReturn:
