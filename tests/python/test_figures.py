@@ -403,6 +403,10 @@ def test_names_are_what_differs() -> None:
     gains = [dctcp, dctcp | {"transport.g": 0.5}]
     assert told_apart(gains) == ["g 0.0625", "g 0.5"]
     assert told_apart([dctcp, dctcp]) is None
+    pauses: list[Parameters] = [{"switch.pfc": "off"}, {"switch.pfc.xoff": 9}]
+    assert told_apart(pauses) == ["pfc off, no xoff", "pfc on, xoff 9"]
+    buffers: list[Parameters] = [{"switch.buffer": "1 MB"}, {"switch.buffer.shared": "9 MB"}]
+    assert told_apart(buffers) == ["buffer 1 MB, no shared", "buffer (table), shared 9 MB"]
 
 
 def test_own_controllers_have_the_names_of_their_classes() -> None:

@@ -49,6 +49,23 @@ def _flat(table: Mapping[str, Any], prefix: str) -> Iterator[tuple[str, Value]]:
             yield f"{prefix}{key}", value
 
 
+def with_tables(scenarios: Sequence[Mapping[str, Value]]) -> list[dict[str, Value]]:
+    """Name each table in whose place another scenario has a value: "on" where that is "off"."""
+    every = dict.fromkeys(key for one in scenarios for key in one)
+    off = {key for one in scenarios for key, value in one.items() if value == "off"}
+    return [
+        {
+            **{
+                key: "on" if key in off else "(table)"
+                for key in every
+                if key not in one and any(other.startswith(f"{key}.") for other in one)
+            },
+            **one,
+        }
+        for one in scenarios
+    ]
+
+
 def of_series(scenario: str) -> dict[str, Value]:
     """Return what runs share that are one series: all but the seed and what is measured."""
     every = flat(tomllib.loads(scenario))
@@ -57,7 +74,7 @@ def of_series(scenario: str) -> dict[str, Value]:
 
 def told_apart(scenarios: Sequence[Mapping[str, Value]]) -> list[str] | None:
     """Return a name for each, of what differs; none where that does not tell all apart."""
-    plain = [_with_controller(one) for one in scenarios]
+    plain = [_with_controller(one) for one in with_tables(scenarios)]
     sources = [{**one, **_sources(whole)} for one, whole in zip(plain, scenarios, strict=True)]
     return _told_apart(plain) or _told_apart(sources)
 

@@ -13,7 +13,7 @@ from pathlib import Path  # noqa: TC003  a field
 from typing import TYPE_CHECKING, Any
 
 from incastle.analysis import completions
-from incastle.analysis.parameters import flat
+from incastle.analysis.parameters import flat, with_tables
 from incastle.difference.values import Change, changes, differing
 from incastle.errors import ResultError
 from incastle.units import si
@@ -51,7 +51,8 @@ class ResultDiff:
     @cached_property
     def parameters(self) -> list[Change]:
         """Keys of the complete scenarios whose values differ."""
-        return changes(*(flat(tomllib.loads(one.scenario)) for one in (self.a, self.b)))
+        both = [flat(tomllib.loads(one.scenario)) for one in (self.a, self.b)]
+        return changes(*with_tables(both))
 
     @cached_property
     def totals(self) -> list[Change]:
