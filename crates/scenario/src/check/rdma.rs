@@ -7,6 +7,7 @@ use crate::check::group_transport::{GroupTransport, SilentPorts, port_name, unma
 use crate::check::lockstep::switch_at;
 use crate::language::flows::Workload;
 use crate::language::limits::Capacity;
+use crate::language::network::{Ecmp, Topology};
 use crate::language::pfc::priority_set;
 use crate::language::rdma::{AckTimeout, Control, Rdma, Window};
 use crate::language::root::{Compat, Root};
@@ -29,6 +30,7 @@ pub(super) fn check(transport: GroupTransport<'_>, silent: &SilentPorts, cx: &mu
     warn_of_no_marks(transport.path, rdma, silent, cx);
     warn_of_reads(transport.path, rdma, cx);
     warn_of_lossy_class(transport, rdma, cx);
+    warn_of_spraying(transport, cx);
 }
 
 fn check_mtu(transport: GroupTransport<'_>, rdma: &Rdma, cx: &mut Context<'_>) {
@@ -152,6 +154,24 @@ fn warn_of_reads(path: &str, rdma: &Rdma, cx: &mut Context<'_>) {
         format!("the responses of READs have no ACKs: {what}"),
     )
     .help("congestion = \"dcqcn\" and window = \"unlimited\": CNPs reach it; or verb = \"write\"");
+}
+
+/// Packets that overtake each other, at a receiver that takes them in order alone.
+fn warn_of_spraying(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
+    let network = &transport.root.network;
+    let is_single = matches!(
+        network.topology,
+        Topology::Star(_) | Topology::Dumbbell(_) | Topology::Tree(_)
+    );
+    if is_single || !matches!(network.ecmp, Ecmp::Packet(_)) {
+        return;
+    }
+    cx.warn_at(
+        "network.ecmp",
+        "packets of a queue pair overtake each other on their paths: it takes them in order alone, and \
+         asks for all from a missing one on again, although nothing was lost",
+    )
+    .help("ecmp = \"flow\", or \"flowlet\" with a flowlet_gap above the difference of the paths' delays");
 }
 
 /// Queue pairs whose data a switch may drop, and the consequence.
