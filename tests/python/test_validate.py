@@ -178,7 +178,9 @@ def test_bad_input_has_its_place(cli: Cli, oracle: Path) -> None:
     assert (output.status, output.out) == (2, "")
     assert output.err == 'error: oracle/shard1.conf:6: no key "CC_MOD": did you mean CC_MODE?\n'
     output = cli("validate", "oracle", "--cases", "shrad1")
-    assert output.err == ("error: oracle: no case is named shrad1; there are shard1 to star-hpcc\n")
+    assert output.err == (
+        "error: oracle: no case is named shrad1; there are shard1, star-dcqcn, star-hpcc\n"
+    )
     (oracle / "goals.toml").write_text("[[goal]]\nmeasure = 'drop'\n")
     output = cli("validate", "oracle")
     assert output.err == "error: oracle/goals.toml:2: measure: no 'drop': did you mean drops?\n"

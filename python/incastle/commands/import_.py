@@ -109,14 +109,17 @@ def import_(
     _show(imported)
 
 
+def _counted(count: int, noun: str, plural: str = "s") -> str:
+    return f"{count:,} {noun}{plural if count != 1 else ''}"
+
+
 def _show(imported: Imported) -> None:
     from incastle.importers.model import waits  # noqa: PLC0415  only here
 
     network = imported.network
-    print(
-        f"{imported.scenario}: {network.keys['topology']}, {len(network.access):,} hosts, "
-        f"{network.switches:,} switches, {network.links:,} links"
-    )
+    hosts, links = _counted(len(network.access), "host"), _counted(network.links, "link")
+    switches = _counted(network.switches, "switch", "es")
+    print(f"{imported.scenario}: {network.keys['topology']}, {hosts}, {switches}, {links}")
     if imported.transfers is None:
         print("a permutation: no file had flows")
         return
@@ -128,4 +131,4 @@ def _show(imported: Imported) -> None:
     when = f"at {first}" if first == last else f"from {first} to {last}"
     without = f", {endless:,} of them without end" if endless else ""
     after = f", {len(rows) - len(starts):,} after others" if len(starts) < len(rows) else ""
-    print(f"{len(rows):,} transfers{without}, {total}, {when}{after}")
+    print(f"{_counted(len(rows), 'transfer')}{without}, {total}, {when}{after}")

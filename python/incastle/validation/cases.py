@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 
 CONFIG, FCTS, SPREAD = "config.txt", "fct.csv", "spread-dcqcn.csv"
 GOALS = "goals.toml"
+NAMED = 5
+"""Cases that a message names."""
 PS_PER_NS = 1000
 ROUNDING_NS = 1
 """A start in seconds goes through a double there, and its fraction of a nanosecond is cut."""
@@ -130,7 +132,9 @@ def read_cases(
         if not patterns or any(fnmatchcase(place.name, pattern) for pattern in patterns)
     ]
     if not chosen:
-        examples = f"{places[0].name} to {places[-1].name}" if places[1:] else places[0].name
+        examples = ", ".join(place.name for place in places[:NAMED])
+        if len(places) > NAMED:
+            examples += f" and {len(places) - NAMED} others"
         raise IncastleError(
             f"{folder}: no case is named {' or '.join(patterns)}; there are {examples}"
         )

@@ -209,8 +209,14 @@ fn unknown_word(name: &str, text: &str, known: Vocabulary<'_>) -> (String, Strin
             return (unknown, format!("did you mean {instead}? valid: {valid}"));
         }
         let help = format!("write {instead}; {name} is {valid}");
-        let own = instead.starts_with(&format!("{name} ="));
-        let elsewhere = || format!("{} is not set by {name}", quoted(text));
+        let assignment = format!("{name} =");
+        let own = instead.starts_with(&assignment);
+        let alone = if instead.contains(&assignment) {
+            " alone"
+        } else {
+            ""
+        };
+        let elsewhere = || format!("{} is not set by {name}{alone}", quoted(text));
         return (if own { unknown } else { elsewhere() }, help);
     }
     if let Some(absent) = synonyms::absent(text) {
