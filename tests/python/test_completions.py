@@ -186,6 +186,21 @@ def test_everything_says_the_same_99th_percentile(
     assert found["flow slowdown_p99"] == pytest.approx(11.9)
 
 
+@pytest.mark.parametrize(
+    ("count", "has_slowdowns", "noted"),
+    [(99, False, True), (100, False, False), (999, True, True), (1000, True, False)],
+)
+def test_percentiles_of_few_transfers_have_a_note(
+    result: ic.Result, count: int, *, has_slowdowns: bool, noted: bool
+) -> None:
+    row = result.transfers.filter(pl.col("completed_s").is_not_null()).head(1)
+    rows = pl.concat([row] * count).with_columns(started_s=0.0, completed_s=0.5, fct_s=0.5)
+    if has_slowdowns:
+        rows = rows.with_columns(ideal_fct_s=0.25, slowdown=2.0)
+    notes = run_command.notes_of([replace(result, tables={**result.tables, "transfers": rows})])
+    assert any("about their maximum" in note for note in notes) is noted
+
+
 def test_no_transfer_in_the_measured_interval_is_said(
     result: ic.Result, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -269,8 +269,9 @@ def show_run(outcome: Result) -> None:
 
 
 def notes_of(outcomes: Sequence[Result]) -> list[str]:
-    """Describe unfinished transfers, failed queue pairs, and flows that wait for an initial RTO."""
-    found = [one(outcomes) for one in (tables.unfinished_note, failed_pairs.note, first_rto.note)]
+    """Describe unfinished or few transfers, failed queue pairs, waits for an initial RTO."""
+    kinds = (tables.unfinished_note, tables.few_note, failed_pairs.note, first_rto.note)
+    found = [one(outcomes) for one in kinds]
     of_pauses = pauses.notes_of(outcomes[0]) if len(outcomes) == 1 else []
     return [note for note in found if note is not None] + of_pauses
 

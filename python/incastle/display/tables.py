@@ -31,6 +31,8 @@ PER_RUN = (
 )
 """Statistics of single runs: column, name, unit."""
 
+FEW, VERY_FEW = 100, 1000
+"""Fewer transfers than these have none beyond their 99th and their 99.9th percentile."""
 CLOSE_DIGITS = 9
 """Of the ends of a measured interval that are the same in fewer."""
 
@@ -172,6 +174,24 @@ def unfinished_note(outcomes: Sequence[Result]) -> str | None:
     ends = (min(one.totals[end] for one in outcomes) for end in ("measured_to_s", "simulated_s"))
     longer = completions.how_to_complete(*ends)
     return completions.unfinished_note(frame, failed_pairs.remedy(outcomes, longer))
+
+
+def few_note(outcomes: Sequence[Result]) -> str | None:
+    """Describe that percentiles of few transfers are near their maximum, where there are such."""
+    frame = _observed(outcomes)
+    if frame is None:
+        return None
+    groups = frame.group_by("group", "kind").len()["len"]
+    few = [count < FEW for count in groups]
+    if "slowdown" in frame.columns:
+        sizes = completions.by_size(frame.filter(frame["kind"] != "round"))
+        few += [count < VERY_FEW for count in sizes["begun"]]
+    if not any(few):
+        return None
+    return (
+        f"the 99th percentile of fewer than {FEW} transfers, and the 99.9th of fewer than "
+        f"{VERY_FEW:,}, are about their maximum: longer runs and more seeds have more"
+    )
 
 
 def _none_began(outcomes: Sequence[Result]) -> str | None:
