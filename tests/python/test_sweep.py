@@ -341,7 +341,7 @@ def test_files_that_a_scenario_refers_to_travel_with_it(tmp_path: Path) -> None:
 
 def test_measures_are_what_the_tables_say(result: ic.Result) -> None:
     row = measures.measure(result)
-    assert tuple(result.summary.columns) == measures.TOTALS
+    assert result.summary.columns == list(measures.TOTALS)
     delivered = int(result.flows["delivered_bytes"].sum())
     assert row["goodput_bit_s"] == pytest.approx(8 * delivered / 0.02, rel=1e-12)
     rates = result.flows["goodput_bit_s"].to_numpy()

@@ -29,37 +29,37 @@ if TYPE_CHECKING:
 
     from incastle.results import Result
 
-TOTALS = (
-    *(
-        "simulated_s",
-        "measured_from_s",
-        "measured_to_s",
-        "packet_hops",
-        "data_packets",
-        "events",
-        "flows",
-        "delivered_bytes",
-    ),
-    *(
-        "drops",
-        "failure_drops",
-        "lost_on_wire",
-        "corrupted",
-        "headroom_drops",
-        "pauses",
-        "marks",
-        "cnms",
-        "send_buffer_drops",
-        "retransmissions",
-        "timeouts",
-        "fast_retransmits",
-    ),
-    *("ecn_reductions", "max_memory_bytes", "transfers", "met_deadlines", "missed_deadlines"),
-)
-"""The columns of `Result.summary`."""
+TOTALS = {
+    "simulated_s": "when the run ended",
+    "measured_from_s": "begin of the interval of mean queues, utilisation and percentiles",
+    "measured_to_s": "end of that interval",
+    "packet_hops": "packets of any kind received over a link, at hosts and at switches",
+    "data_packets": "packets with application data received by hosts",
+    "events": "events of the simulation",
+    "flows": "flows opened",
+    "delivered_bytes": "application bytes delivered, in both directions: data and requests",
+    "drops": "packets dropped, for any reason",
+    "failure_drops": "drops that failed links caused",
+    "lost_on_wire": "drops on degraded links",
+    "corrupted": "drops of packets that degraded links corrupted",
+    "headroom_drops": "drops of lossless priorities whose headroom was full",
+    "pauses": "pauses of ports by their peers (PFC), of each priority",
+    "marks": "packets marked (ECN)",
+    "cnms": "congestion notifications sent by switches (QCN)",
+    "send_buffer_drops": "datagrams, or writes to a UDT connection, that found a full send buffer",
+    "retransmissions": "packets sent again",
+    "timeouts": "retransmission timeouts",
+    "fast_retransmits": "recoveries of TCP without a timeout",
+    "ecn_reductions": "reductions of windows for marks (TCP, UDT, DCUDP)",
+    "max_memory_bytes": "the most that the shared memory of any switch stored",
+    "transfers": "transfers completed, rounds included",
+    "met_deadlines": "transfers completed within their deadline",
+    "missed_deadlines": "transfers whose deadline passed first",
+}
+"""The columns of `Result.summary`, totals of a run."""
 
 OF_FLOWS = {
-    "goodput_bit_s": "application bytes delivered over the simulated time",
+    "goodput_bit_s": "application bytes of flows, without requests, over the simulated time",
     "flow_goodput_mean_bit_s": "goodput of a flow over its own life: mean of the flows",
     "flow_goodput_min_bit_s": "goodput of a flow over its own life: the slowest flow",
     "fairness": "Jain's index of the flows' goodputs: 1 if all are equal, 1/n if one has all",
@@ -120,11 +120,11 @@ class Column:
 
 
 def listed() -> Iterator[tuple[str, str]]:
-    """Yield names, without units, and what they stand for; totals are in the language's page."""
+    """Yield names, without units, and what they stand for."""
     for name, text in (MEASURES | OF_PORTS | OF_PAUSES | OF_QUEUE_PAIRS).items():
         yield shortened(name), text
-    for name in TOTALS:
-        yield shortened(name), "total of the run, as in the table summary"
+    for name, text in TOTALS.items():
+        yield shortened(name), f"total of the run: {text}"
 
 
 def find_column(name: str, columns: Iterable[str]) -> Column:
