@@ -173,6 +173,16 @@ def test_bisection_never_claims_what_it_saw_to_be_wrong(values: list[bool]) -> N
         assert found + 1 == len(values) or not values[found + 1]
 
 
+def test_a_gap_far_from_the_answer_is_named() -> None:
+    # Bisection asks 0, 196, 98, 49, 24, 36, 30, 27, and nothing between 0 and 24.
+    holds = [place <= 27 and not 3 <= place <= 7 for place in range(197)]
+    search, asked = bisection(holds)
+    found = search.last_that_holds()
+    assert found == 27
+    assert search.contradictions(found) == [4]
+    assert len(asked) <= max_values(197)
+
+
 def test_a_gap_beside_the_answer_is_named() -> None:
     # Holds at 0 to 5 and again at 7: bisection between 0 and 10 asks 5, 7, 8, and ends at 7.
     search, _ = bisection([True] * 6 + [False, True, False, False, False])

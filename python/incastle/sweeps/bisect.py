@@ -2,7 +2,8 @@
 
 Assumed is that the condition changes once along the values: it holds up to some value and nowhere
 above it (or from some value on). Bisection cannot detect a violation, therefore two neighbours
-on either side of the answer are run as well, and every value that contradicts is named.
+on either side of the answer are run as well, and values in the widest gaps between those that were
+run; every value that contradicts is named. Narrower violations can be missed.
 
 A value fulfils the condition if it does with every seed. What is run next depends on results alone,
 so that the answer is the same on any number of workers, and a search that was stopped goes on.
@@ -10,7 +11,10 @@ so that the answer is the same on any number of workers, and a search that was s
 
 from __future__ import annotations
 
+import math
+from bisect import insort
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from incastle.analysis.measures import ends_in
@@ -29,6 +33,8 @@ if TYPE_CHECKING:
 
 NEIGHBOURS = 2
 """Values on either side of the answer that are run to see whether the condition changes once."""
+GAPS = 4
+"""Values in the widest gaps that are run for the same reason."""
 
 
 @dataclass(frozen=True)
@@ -127,11 +133,21 @@ class SearchResult:
 
 
 class Bisection:
-    """A search along positions 0, 1, ...: the condition is expected to hold at the first ones."""
+    """A search along positions 0, 1, ...: the condition is expected to hold at the first ones.
 
-    def __init__(self, count: int, run: Callable[[Sequence[int]], dict[int, bool]]) -> None:
+    The least value is at the first position, or, with `descends`, at the last.
+    """
+
+    def __init__(
+        self,
+        count: int,
+        run: Callable[[Sequence[int]], dict[int, bool]],
+        *,
+        descends: bool = False,
+    ) -> None:
         self.count = count
         self.run = run
+        self.descends = descends
         self.known: dict[int, bool] = {}
 
     def last_that_holds(self) -> int | None:
@@ -145,10 +161,27 @@ class Bisection:
             middle = (good + bad) // 2
             self._look([middle])
             good, bad = (middle, bad) if self.known[middle] else (good, middle)
-        near = range(good - NEIGHBOURS, good + 1 + NEIGHBOURS)
-        # Where it holds at both ends nothing in between was run: look at the middle, too.
-        self._look([*near, self.count // 2] if good == last else near)
+        self._look(range(good - NEIGHBOURS, good + 1 + NEIGHBOURS))
+        self._look(self._in_gaps())
         return good
+
+    def _in_gaps(self) -> list[int]:
+        """Return the middles of the widest gaps, on a logarithmic scale from the least value."""
+        known = sorted(map(self._rank, self.known))
+        found: list[int] = []
+        for _ in range(GAPS):
+            gaps = [(a, b) for a, b in pairwise(known) if b - a > 1]
+            if not gaps:
+                break
+            low, high = max(gaps, key=lambda gap: (gap[1] + 1) / (gap[0] + 1))
+            middle = min(max(math.isqrt((low + 1) * (high + 1)) - 1, low + 1), high - 1)
+            insort(known, middle)
+            found.append(self._rank(middle))
+        return found
+
+    def _rank(self, place: int) -> int:
+        """Return how many values are less than that of a position; the reverse is the same."""
+        return self.count - 1 - place if self.descends else place
 
     def contradictions(self, good: int | None) -> list[int]:
         """Return positions that do not fit: holding beyond the answer, or failing before it."""
@@ -163,7 +196,7 @@ class Bisection:
 
 def max_values(count: int) -> int:
     """Return how many of n values a bisection runs at most."""
-    return min(count, 2 + count.bit_length() + 2 * NEIGHBOURS)
+    return min(count, 2 + count.bit_length() + 2 * NEIGHBOURS + GAPS)
 
 
 def bisect(
@@ -204,7 +237,7 @@ def bisect(
             rows.update(zip(places, trials.rows(cells), strict=True))
             return {place: all(map(condition.holds, rows[place])) for place in places}
 
-        search = Bisection(len(order), run)
+        search = Bisection(len(order), run, descends=not largest)
         good = search.last_that_holds()
         contradictions = search.contradictions(good)
         sweep = work.sweep()
