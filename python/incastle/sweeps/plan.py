@@ -231,15 +231,20 @@ class Checker:
 
     def __init__(self, source: Source) -> None:
         self.source = source
+        self.checked = 0
         self.mistakes: dict[tuple[str, str], Diagnostic] = {}
+        self.broken: dict[tuple[str, str], list[tuple[tuple[str, Choice], ...]]] = {}
         self.warnings: dict[tuple[str, str], Diagnostic] = {}
 
     def cell(self, combination: tuple[tuple[str, Choice], ...]) -> Cell | None:
         """Check one combination; none if it has mistakes."""
+        self.checked += 1
         try:
             scenario = self.source.scenario([(key, choice.text) for key, choice in combination])
         except ScenarioError as broken:
             _add(self.mistakes, broken.diagnostics)
+            for one in broken.diagnostics:
+                self.broken.setdefault(_identity(one), []).append(combination)
             return None
         _add(self.warnings, scenario.warnings)
         # The words, too: two forms of a value may resolve to the same scenario. The order of the
@@ -251,13 +256,28 @@ class Checker:
     def complain(self) -> None:
         """Raise if there was a mistake."""
         if self.mistakes:
-            raise ScenarioError(list(self.mistakes.values()))
+            raise ScenarioError([self._with_combination(one) for one in self.mistakes.values()])
+
+    def _with_combination(self, mistake: Diagnostic) -> Diagnostic:
+        """Name the values of the first combination with a mistake, unless its key or all say it."""
+        first, *others = self.broken[_identity(mistake)]
+        if len(first) == 1 or 1 + len(others) == self.checked:
+            return mistake
+        if mistake.severity != "error" or mistake.key in dict(first):
+            return mistake
+        values = ", ".join(f"{key}={choice.words}" for key, choice in first)
+        more = f" and {len(others)} more" if others else ""
+        return replace(mistake, message=f"{mistake.message} (with {values}{more})")
+
+
+def _identity(one: Diagnostic) -> tuple[str, str]:
+    # An unknown key has one message, however many values it is given.
+    return (one.key or one.place, one.message)
 
 
 def _add(there: dict[tuple[str, str], Diagnostic], found: Sequence[Diagnostic]) -> None:
     for one in found:
-        # An unknown key has one message, however many values it is given.
-        there.setdefault((one.key or one.place, one.message), one)
+        there.setdefault(_identity(one), one)
 
 
 def _in_effect(resolved: str) -> str:
