@@ -68,6 +68,11 @@ def si(value: float | None, unit: str, digits: int = DIGITS) -> str:
     return f"{_digits(value / factor, digits)} {name}"
 
 
+def counted(count: int, noun: str, plural: str = "s") -> str:
+    """Write a count with its noun: 1 link, 2 links."""
+    return f"{count:,} {noun}{plural if count != 1 else ''}"
+
+
 def between(low: float | None, high: float | None, unit: str, digits: int = DIGITS) -> str:
     """Write a range; the unit once if both ends have the same."""
     first, last = si(low, unit, digits), si(high, unit, digits)

@@ -324,39 +324,6 @@ def test_all_mistakes_are_reported_before_the_first_run(
     assert not (folder / "results").exists()
 
 
-LOSSLESS = """
-name = "r"
-[run]
-duration = "1 ms"
-[network]
-topology = "star"
-senders = 2
-rate = "10 Gbit/s"
-delay = "1 us"
-[switch]
-buffer = { shared = "1 MB", alpha = 1.0 }
-queue = { kind = "priorities" }
-pfc = { priorities = [3] }
-[transport]
-kind = "rdma"
-traffic_class = 3
-congestion = "timely"
-[flows.a]
-workload = "bulk"
-from = "senders"
-to = "receiver"
-"""
-
-
-def test_a_mistake_of_some_combinations_names_the_first(cli: Cli, folder: Path) -> None:
-    (folder / "r.toml").write_text(LOSSLESS, encoding="utf-8")
-    keys = ("--set", "network.senders=2,128", "--set", "transport.min_rate=1 Mbit/s,2 Mbit/s")
-    output = cli("sweep", "r.toml", *keys)
-    assert output.status == 2
-    words = "nothing is left to share (with network.senders=128, transport.min_rate=1 Mbit/s and 1 "
-    assert words in " ".join(output.err.split())
-
-
 def test_files_that_a_scenario_refers_to_travel_with_it(tmp_path: Path) -> None:
     (tmp_path / "my.cdf").write_text("1000 0\n3000 40\n9000 100\n")
     text = SMALL.replace(

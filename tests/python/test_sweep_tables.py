@@ -108,3 +108,36 @@ def test_progress_is_lines_where_there_is_no_terminal(
         line_of(Progress(1, 4, 0.25, 1.0))
         line_of(Progress(4, 4, 1.0, 1.0))
     assert capsys.readouterr().err == "reproduce: 25%, 1 of 4 runs\n"
+
+
+LOSSLESS = """
+name = "r"
+[run]
+duration = "1 ms"
+[network]
+topology = "star"
+senders = 2
+rate = "10 Gbit/s"
+delay = "1 us"
+[switch]
+buffer = { shared = "1 MB", alpha = 1.0 }
+queue = { kind = "priorities" }
+pfc = { priorities = [3] }
+[transport]
+kind = "rdma"
+traffic_class = 3
+congestion = "timely"
+[flows.a]
+workload = "bulk"
+from = "senders"
+to = "receiver"
+"""
+
+
+def test_a_mistake_of_some_combinations_names_the_first(cli: Cli, folder: Path) -> None:
+    (folder / "r.toml").write_text(LOSSLESS, encoding="utf-8")
+    keys = ("--set", "network.senders=2,128", "--set", "transport.min_rate=1 Mbit/s,2 Mbit/s")
+    output = cli("sweep", "r.toml", *keys)
+    assert output.status == 2
+    words = "nothing is left to share (with network.senders=128, transport.min_rate=1 Mbit/s and 1 "
+    assert words in " ".join(output.err.split())

@@ -11,6 +11,7 @@ import typer
 from incastle import offered_load, terminal
 from incastle.commands.options import AsJson, Settings, load_scenario, setting
 from incastle.errors import IncastleError, ScenarioError
+from incastle.units import counted
 
 EXAMPLES = (
     "incastle check my.toml",
@@ -54,17 +55,11 @@ def check(
         if resolved:
             print(scenario.resolved, end="")
         else:
-            print(f"{path}: correct{_with_warnings(len(scenario.warnings))}")
+            count = len(scenario.warnings)
+            print(f"{path}: correct" + (f", with {counted(count, 'warning')}" if count else ""))
             offered_load.show(scenario.offered_load, terminal.output())
     if broken:
         raise typer.Exit(IncastleError.exit_status)
-
-
-def _with_warnings(count: int) -> str:
-    """Tell how many warnings a correct scenario has; they stand on the standard error."""
-    if not count:
-        return ""
-    return f", with {count} warning{'s' if count > 1 else ''}"
 
 
 def _as_json(scenarios: list[Path], settings: list[str] | None) -> NoReturn:

@@ -99,11 +99,10 @@ def find(
     """Find the limit of a condition along a key, or the best values for a measure.
 
     --largest and --smallest bisect the values of one key. They assume that the condition changes
-    once along these values; they also run the neighbours of the answer and values in the widest
-    gaps, and report values that contradict. --maximize and --minimize try combinations of one or
-    more keys, chosen by Optuna. Values are written as in `incastle sweep`: 2..200, "16..512 KiB",
-    2,4,8. A condition must hold for every seed; a measure counts by its median over the seeds. Runs
-    are saved as in a sweep.
+    once along these values; they also run some others, and report values that contradict.
+    --maximize and --minimize try combinations of one or more keys, chosen by Optuna. Values are
+    written as in `incastle sweep`: 2..200, "16..512 KiB", 2,4,8. A condition must hold for every
+    seed; a measure counts by its median over the seeds. Runs are saved as in a sweep.
     """
     from incastle.sweeps.bisect import bisect  # noqa: PLC0415  slow to import
     from incastle.sweeps.optimize import TRIALS, Objective, optimize  # noqa: PLC0415

@@ -10,7 +10,7 @@ import typer
 
 from incastle import terminal
 from incastle.commands.options import option
-from incastle.units import si
+from incastle.units import counted, si
 
 if TYPE_CHECKING:
     from incastle.importers.api import Imported
@@ -109,16 +109,12 @@ def import_(
     _show(imported)
 
 
-def _counted(count: int, noun: str, plural: str = "s") -> str:
-    return f"{count:,} {noun}{plural if count != 1 else ''}"
-
-
 def _show(imported: Imported) -> None:
     from incastle.importers.model import waits  # noqa: PLC0415  only here
 
     network = imported.network
-    hosts, links = _counted(len(network.access), "host"), _counted(network.links, "link")
-    switches = _counted(network.switches, "switch", "es")
+    hosts, links = counted(len(network.access), "host"), counted(network.links, "link")
+    switches = counted(network.switches, "switch", "es")
     print(f"{imported.scenario}: {network.keys['topology']}, {hosts}, {switches}, {links}")
     if imported.transfers is None:
         print("a permutation: no file had flows")
@@ -131,4 +127,4 @@ def _show(imported: Imported) -> None:
     when = f"at {first}" if first == last else f"from {first} to {last}"
     without = f", {endless:,} of them without end" if endless else ""
     after = f", {len(rows) - len(starts):,} after others" if len(starts) < len(rows) else ""
-    print(f"{_counted(len(rows), 'transfer')}{without}, {total}, {when}{after}")
+    print(f"{counted(len(rows), 'transfer')}{without}, {total}, {when}{after}")
