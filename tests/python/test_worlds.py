@@ -71,6 +71,25 @@ def test_the_tables_are_those_of_a_simulation(tmp_path: Path) -> None:
             ic.diff(simulated, again)
 
 
+@pytest.mark.alone
+def test_counts_are_of_the_whole_run_and_deadlines_are_judged() -> None:
+    sizes = {"flows.first.size": "1 MB", "flows.second.size": "1 MB", "flows.second.stop": "end"}
+    deadlines = {"flows.first.deadline": "100 ms", "flows.second.deadline": "1 us"}
+    few = {"transport.ecn": "classic", "switch.queue.marking_threshold": "5 packets"}
+    result = real(**sizes, **deadlines, **few, **{"measure.warmup": "90 ms"})
+    assert result.totals["marks"] == result.flows["marks"].sum() > 0
+    assert result.totals["packet_hops"] > 2 * result.totals["delivered_bytes"] / 1460
+    assert result.transfers["deadline_s"].null_count() == 0
+    assert (result.totals["met_deadlines"], result.totals["missed_deadlines"]) == (1, 1)
+
+
+def test_deadlines_that_no_control_sees_have_a_warning() -> None:
+    sizes = {"transport.congestion": "d2tcp", "flows.first.size": "1 MB"}
+    for changes, count in ((sizes, 0), ({**sizes, "flows.first.deadline": "5 ms"}, 1)):
+        found = counterpart.common_warnings(ic.load(TWO_FLOWS, changes).to_dict(), "linux")
+        assert sum("d2tcp reacts as dctcp" in one for one in found) == count
+
+
 def test_a_late_run_is_not_comparable() -> None:
     late = {"mean_us": 10.0, "p50_us": 10.0, "p99_us": 60.0, "max_us": 100.0}
     network = {"lateness": late, "stolen_s": 0.0, "refused": 0, "stalled_s": 0.0, "seconds": 1.0}

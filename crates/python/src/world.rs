@@ -92,11 +92,11 @@ pub(crate) fn network_plan(scenario: &Scenario, dilation: u64) -> Result<Network
 
 fn refuse_changes(link: &Link) -> Result<(), String> {
     let what = if !link.schedule.is_empty() {
-        "links whose rate changes"
+        "links whose rate changes (schedule in network.links)"
     } else if !link.failures.is_empty() {
-        "links that fail"
+        "links that fail (network.failures)"
     } else if !link.degraded.is_empty() {
-        "degraded links"
+        "degraded links (network.degraded)"
     } else {
         return Ok(());
     };
@@ -105,14 +105,16 @@ fn refuse_changes(link: &Link) -> Result<(), String> {
 
 fn buffer_of(switch: &Switch) -> Result<PortBuffer, String> {
     if switch.pfc.is_some() {
-        return Err("PFC".to_owned());
+        return Err("PFC (--set switch.pfc=off)".to_owned());
     }
     if switch.qcn.is_some() {
-        return Err("QCN".to_owned());
+        return Err("QCN (--set switch.qcn=off)".to_owned());
     }
     match switch.buffer.to_config() {
         BufferConfig::PerPort(buffer) => Ok(buffer),
-        BufferConfig::Shared(_) => Err("a buffer that ports share".to_owned()),
+        BufferConfig::Shared(_) => {
+            Err("a buffer that ports share (switch.buffer; \"128 KiB\" is of each port)".to_owned())
+        }
     }
 }
 
@@ -127,5 +129,7 @@ fn queue_of(queue: &Queue, link: &Link) -> Result<QueuePlan, String> {
         | Queue::DoubleThreshold(_)
         | Queue::Linear(_) => return Ok(QueuePlan::of(&queue.to_config(link.rate))),
     };
-    Err(format!("queues of the kind {kind:?}"))
+    Err(format!(
+        "queues of the kind {kind:?} (switch.queue.kind; \"drop-tail\" and \"threshold\" have one)"
+    ))
 }

@@ -1,6 +1,7 @@
 //! An experiment: a network, and the workloads of its hosts, from beginning to end. A `Medium` makes the connections: this
 //! crate has the kernel's TCP, the crate `realtime` our own transport.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsFd;
@@ -23,6 +24,7 @@ use crate::hosts::Hosts;
 use crate::ip::FlowKey;
 use crate::namespace::Namespace;
 use crate::network::{Network, QueueSample, Signals};
+use crate::port::Counts;
 use crate::report::{Measurement, Report};
 use crate::switch::{ENDPOINT_PRIORITY, Ended, SWITCH_PRIORITY, Switch, hurry};
 
@@ -48,6 +50,8 @@ struct Outcome {
     missing_settings: Vec<String>,
     /// The network, in the measured interval.
     network: Report,
+    /// Packets at its ports, from the beginning to the end of the scenario.
+    whole_run: Vec<Counts>,
     /// The endpoints.
     #[serde(flatten)]
     rows: Rows,
@@ -161,8 +165,8 @@ fn measure(plan: &ExperimentPlan, network: Network, medium: impl Medium) -> io::
     });
     // The workload's error comes first: it may have ended the switch.
     let mut rows = rows?;
-    let network = report?;
-    for (key, signals) in switch.network().signals() {
+    let (network, whole_run) = report?;
+    for (key, signals) in &whole_run.signals {
         if let Some(&flow) = by_address.get(&(u32::from_be_bytes(key.source), key.source_port)) {
             add_signals(&mut rows, flow, key, *signals);
         }
@@ -175,6 +179,7 @@ fn measure(plan: &ExperimentPlan, network: Network, medium: impl Medium) -> io::
         throughput_every_s: plan.throughput_every.0.as_secs_lossy(),
         missing_settings: missing,
         network,
+        whole_run: whole_run.ports,
         rows,
         queue_samples: queue_rows(&time, end, switch.network()),
         ip_bytes: switch
@@ -221,13 +226,29 @@ fn sample_queues(plan: &ExperimentPlan, time: &Timeline, network: &mut Network) 
     network.sample(time.base, every.0.saturating_mul(time.dilation), ports);
 }
 
+/// What the switch counted until the end of the scenario: the endpoints then close their connections.
+struct WholeRun {
+    ports: Vec<Counts>,
+    signals: BTreeMap<FlowKey, Signals>,
+}
+
+impl WholeRun {
+    fn of(network: &mut Network) -> Self {
+        let ports = 0..network.graph().port_count();
+        Self {
+            ports: ports.map(|port| network.port(port).all_counts()).collect(),
+            signals: network.signals().clone(),
+        }
+    }
+}
+
 /// Runs the switch: before the measured interval, in it, and after it.
 fn forward(
     switch: &mut Switch,
     plan: &ExperimentPlan,
     time: &Timeline,
     ended: &PipeReader,
-) -> io::Result<Report> {
+) -> io::Result<(Report, WholeRun)> {
     let run =
         |switch: &mut Switch, until: Time| match switch.run(Some(until), Some(ended.as_fd()))? {
             Ended::TimeUp => Ok(()),
@@ -240,9 +261,13 @@ fn forward(
     run(switch, until)?;
     let report = measurement.report(switch, until, time.dilation);
     // The endpoints end when the scenario does, and with them this.
-    match switch.run(None, Some(ended.as_fd()))? {
-        Ended::TimeUp | Ended::Control => Ok(report),
+    let end = time.real(plan.duration.0);
+    let at_end = switch.run(Some(end), Some(ended.as_fd()))?;
+    let whole_run = WholeRun::of(switch.network());
+    if at_end == Ended::TimeUp {
+        switch.run(None, Some(ended.as_fd()))?;
     }
+    Ok((report, whole_run))
 }
 
 /// Marks and drops of the data of a flow: packets of its sender.

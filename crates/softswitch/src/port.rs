@@ -8,6 +8,7 @@
 //! Leaves out: several queues, memory shared by ports, rates that change.
 
 use std::collections::VecDeque;
+use std::ops::Add;
 
 pub use incastle_links::Framing;
 use incastle_queueing::{
@@ -70,6 +71,22 @@ pub struct Counts {
     pub left_bytes: u64,
 }
 
+impl Add for Counts {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            arrived: self.arrived + other.arrived,
+            ect: self.ect + other.ect,
+            marked: self.marked + other.marked,
+            dropped_full: self.dropped_full + other.dropped_full,
+            dropped_early: self.dropped_early + other.dropped_early,
+            left: self.left + other.left,
+            left_bytes: self.left_bytes + other.left_bytes,
+        }
+    }
+}
+
 /// What became of an arriving packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -113,6 +130,8 @@ pub struct Port {
     waiting_bytes: u64,
     max_stored_bytes: u64,
     counts: Counts,
+    /// Those before the last restart.
+    earlier: Counts,
     queue: QueueLength,
     record: Option<Vec<Recorded>>,
 }
@@ -133,6 +152,7 @@ impl Port {
             waiting_bytes: 0,
             max_stored_bytes: 0,
             counts: Counts::default(),
+            earlier: Counts::default(),
             queue: QueueLength::default(),
             record: config.record.then(Vec::new),
         }
@@ -282,6 +302,7 @@ impl Port {
     /// Forgets what was measured, not what is held.
     pub fn restart(&mut self, now: Time) {
         self.advance(now);
+        self.earlier = self.all_counts();
         self.counts = Counts::default();
         self.queue.restart(now);
     }
@@ -289,6 +310,11 @@ impl Port {
     /// The counts since the start or restart.
     pub const fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// The counts since the start, whatever restarts there were.
+    pub fn all_counts(&self) -> Counts {
+        self.earlier + self.counts
     }
 
     /// The queue's length since then, up to `now`.

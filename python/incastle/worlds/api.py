@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import platform
 import time
 from typing import TYPE_CHECKING, Any
@@ -99,6 +100,7 @@ def _run(
         wall_s=time.monotonic() - began,
         interrupted=False,
         totals=totals,
+        sources=simulated.sources,
         scenario=scenario.resolved,
         tables={"summary": _row(totals, simulated), **found},
         warnings=(*(one.in_one_line for one in scenario.warnings), *other.warnings, *notes(world)),
@@ -225,6 +227,8 @@ def _totals(found: dict[str, Any], simulated: Result) -> dict[str, int | float]:
     flows, links, transfers = found["flows"], found["links"], found["transfers"]
     kept = ("simulated_s", "measured_from_s", "measured_to_s")
     sums = ("delivered_bytes", "retransmissions", "timeouts")
+    late = transfers["completed_s"].fill_null(math.inf) > transfers["deadline_s"]
+    passed = transfers["deadline_s"] <= simulated.totals["simulated_s"]
     return {
         **{name: simulated.totals[name] for name in kept},
         "packet_hops": int(links["packets"].sum()),
@@ -234,6 +238,8 @@ def _totals(found: dict[str, Any], simulated: Result) -> dict[str, int | float]:
         "drops": int(links["drops"].sum()),
         "marks": int(links["marks"].sum()),
         "transfers": int(transfers["completed_s"].count()),
+        "met_deadlines": int((~late).sum()),
+        "missed_deadlines": int((late & passed).sum()),
     }
 
 

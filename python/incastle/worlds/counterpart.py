@@ -31,11 +31,12 @@ WORKLOADS = (
     "all-to-all",
 )
 AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
+CUBIC = " (cubic)"
 NOT_SCALED = (
     "the delayed-ACK timeout (40 ms in the kernel)",
     "the initial RTO (1 s)",
-    "the time-out of HyStart's train (cubic)",
-    "the 1/32 s for which growth rests (cubic)",
+    f"the time-out of HyStart's train{CUBIC}",
+    f"the 1/32 s for which growth rests{CUBIC}",
     "the kernel's clock of RTT samples (1 us) and of timers (1 ms to 4 ms)",
 )
 """Times of the kernel that dilation does not multiply."""
@@ -99,7 +100,9 @@ def of(scenario: Scenario) -> Counterpart:
         _settings(fields["transport"]),
         tuple(name for name, ours in kernel.NAMES.items() if ours in controls.values()),
         next(iter(bridged.values()), None),
-        not_scaled=NOT_SCALED,
+        not_scaled=tuple(
+            one for one in NOT_SCALED if CUBIC not in one or "cubic" in controls.values()
+        ),
         warnings=_warnings(fields),
     )
 
@@ -204,7 +207,9 @@ def _warnings(fields: dict[str, Any]) -> list[str]:
     transport = fields["transport"]
     for group, flows in fields["flows"].items():
         one = flows["transport"]
-        differs = [key for key in ("ecn", "recovery", "min_rto") if one[key] != transport[key]]
+        # A control that needs marks has its connections negotiate ECN, whatever the host's value.
+        keys = ("recovery", "min_rto") if one["ecn"] == "dctcp" else ("ecn", "recovery", "min_rto")
+        differs = [key for key in keys if one[key] != transport[key]]
         if differs:
             found.append(
                 f"flows.{group}.transport.{differs[0]}: the kernel has one value for each host; "
@@ -226,6 +231,12 @@ def common_warnings(fields: dict[str, Any], world: str) -> list[str]:
         f"flows.{group}.request_jitter: requests leave at once in the world {world}"
         for group, flows in fields["flows"].items()
         if flows.get("request_jitter", "0 s") != "0 s"
+    ]
+    found += [
+        f"flows.{group}.deadline: no control sees deadlines in the world {world}: "
+        "d2tcp reacts as dctcp"
+        for group, flows in fields["flows"].items()
+        if flows["transport"].get("congestion") == "d2tcp" and flows.get("deadline")
     ]
     if fields["host"]["jitter"] != "0 s":
         found.append("host.jitter: the machine has its own")

@@ -73,11 +73,15 @@ def _transfers(
     outcome: dict[str, Any], simulated: Result, fields: dict[str, Any]
 ) -> list[dict[str, Any]]:
     names = {row["flow"]: row for row in simulated.flows.iter_rows(named=True)}
+    allowed = _deadlines(simulated)
     found = []
     for row in outcome["transfers"]:
         flow = names[row["flow"]]
         kind = "flow" if row["round"] is None else "response"
-        found.append({**row, "group": flow["group"], "index": flow["index"], "kind": kind})
+        time = allowed.get(row["flow"])
+        until = {} if time is None else {"deadline_s": row["started_s"] + time}
+        of_flow = {"group": flow["group"], "index": flow["index"], "kind": kind}
+        found.append({**row, **of_flow, **until})
     of_rounds = [
         {**row, "kind": "round", "flow": None} for row in _rounds(outcome, simulated, fields)
     ]
@@ -85,6 +89,13 @@ def _transfers(
         done = row["completed_s"]
         row["fct_s"] = None if done is None else done - row["started_s"]
     return found + of_rounds
+
+
+def _deadlines(simulated: Result) -> dict[int, float]:
+    """Return the seconds that the transfers of each flow with a deadline have."""
+    with_deadline = simulated.transfers.drop_nulls(("flow", "deadline_s"))
+    seconds = with_deadline["deadline_s"] - with_deadline["started_s"]
+    return dict(zip(with_deadline["flow"], seconds, strict=True))
 
 
 def _rounds(
@@ -121,17 +132,17 @@ def _rounds(
 
 def _links(outcome: dict[str, Any]) -> list[dict[str, Any]]:
     found = []
-    for port in outcome["network"]["ports"]:
+    for port, whole in zip(outcome["network"]["ports"], outcome["whole_run"], strict=True):
         queue = port["queue_packets"] if port["of_switch"] else {}
         found.append(
             {
                 "port": port["port"],
-                "packets": port["left"],
-                "bytes": port["left_bytes"],
-                "drops": port["dropped_full"] + port["dropped_early"],
+                "packets": whole["left"],
+                "bytes": whole["left_bytes"],
+                "drops": whole["dropped_full"] + whole["dropped_early"],
                 "lost_on_wire": 0,
                 "corrupted": 0,
-                "marks": port["marked"],
+                "marks": whole["marked"],
                 "cnms": 0,
                 "utilisation": port["utilisation"],
                 "mean_queue_packets": queue.get("mean"),
@@ -163,9 +174,12 @@ def _queues(outcome: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _goodput(outcome: dict[str, Any]) -> list[dict[str, Any]]:
     hosts = outcome["hosts"]
+    receivers = {host for _, host, count in outcome["goodput"] if count}
     by_bin: dict[tuple[int, int], dict[str, int]] = {}
     for name, column in (("goodput", "bytes"), ("ip_bytes", "ip_bytes")):
         for number, host, count in outcome[name]:
+            if host not in receivers:
+                continue
             by_bin.setdefault((number, host), {})[column] = count
     return [
         {

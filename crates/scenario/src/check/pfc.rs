@@ -347,9 +347,12 @@ fn warn_of_quanta<'a>(
     .help("quanta = 65535, the greatest time; a frame ends a pause that is no longer needed");
 }
 
+/// The headroom that a link needs.
+type Need<'a> = (Bytes, &'a Link);
+
 /// Warns of headrooms that are less than links need: once for each table that gives one, of the link that needs most.
 fn warn_of_headrooms(root: &Root, layout: &Layout, cx: &mut Context<'_>) {
-    let mut lacking: BTreeMap<String, (Bytes, Vec<(Bytes, &Link)>)> = BTreeMap::new();
+    let mut lacking: BTreeMap<String, (Bytes, Vec<Need<'_>>)> = BTreeMap::new();
     for link in &layout.links {
         let (a, b) = link.ends;
         // Both switches of a link may have the same table.
@@ -390,7 +393,7 @@ fn headroom_of<'a>(
 fn warn_of_headroom(
     path: &str,
     bytes: Bytes,
-    mut needs: Vec<(Bytes, &Link)>,
+    mut needs: Vec<Need<'_>>,
     layout: &Layout,
     cx: &mut Context<'_>,
 ) {

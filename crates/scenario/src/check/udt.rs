@@ -9,6 +9,7 @@ use crate::check::transport::warn_of_no_marks as warn_of_unmarked;
 use crate::language::flows::Group;
 use crate::language::limits::Capacity as Room;
 use crate::language::switch::Buffer;
+use crate::language::tcp::Congestion;
 use crate::language::transport::Kind;
 use crate::language::udt::Capacity;
 use crate::language::window_control::{UdtControl, WindowControl};
@@ -47,6 +48,13 @@ fn check_window(path: &str, group: &Group, silent: &SilentPorts, cx: &mut Contex
     };
     if window.ecn() != Ecn::NotEct && silent.all() {
         warn_of_unmarked(path, &window.congestion, cx);
+    }
+    if matches!(window.congestion, Congestion::D2tcp(_)) && group.workload.deadline().is_some() {
+        cx.warn_at(
+            &written(path, &["congestion"], cx),
+            "d2tcp sees no deadlines over UDT: it reacts as dctcp",
+        )
+        .help("kind = \"tcp\": TCP gives them to it");
     }
     let (payload, first) = (udt.stream.payload(), window.keys.initial_window);
     if WindowControl::bytes(first, payload) < payload {
