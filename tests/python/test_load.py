@@ -58,7 +58,7 @@ def lines(out: str) -> list[str]:
 def test_check_shows_each_tier_and_warns(cli: Cli, three_to_one: str) -> None:
     output = cli("check", three_to_one)
     assert output.status == 0
-    assert "three.toml: correct\n" in output.out
+    assert "three.toml: correct, with 1 warning\n" in output.out
     assert "Offered load, on average" in output.out
     found = lines(output.out)
     hosts = "hosts both 48 of 48 50.0 % 51.4 % 51.4 % host:0->leaf:0"

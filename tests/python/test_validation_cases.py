@@ -58,7 +58,9 @@ def test_patterns_choose_cases(tmp_path: Path) -> None:
     cases = read_cases(tmp_path, ["shard1*"], lambda *count: counts.append(count))
     assert [case.name for case in cases] == ["shard1", "shard10"]
     assert counts == [(1, 2), (2, 2)]
-    with pytest.raises(IncastleError, match=r"no case is named star-\*; there are shard1 to shard"):
+    with pytest.raises(
+        IncastleError, match=r"no case is named star-\*; there are shard1, shard2, shard10"
+    ):
         read_cases(tmp_path, ["star-*"])
 
 
