@@ -226,7 +226,7 @@ fn sample_queues(plan: &ExperimentPlan, time: &Timeline, network: &mut Network) 
     network.sample(time.base, every.0.saturating_mul(time.dilation), ports);
 }
 
-/// What the switch counted until the end of the scenario: the endpoints then close their connections.
+/// Counts of the switch up to the end of the scenario. Later packets close connections.
 struct WholeRun {
     ports: Vec<Counts>,
     signals: BTreeMap<FlowKey, Signals>,

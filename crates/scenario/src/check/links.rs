@@ -18,13 +18,17 @@ pub(crate) fn check(root: &Root, cx: &mut Context<'_>) {
     }
 }
 
-/// A choice among paths where there is one.
-fn warn_of_one_path(network: &Network, cx: &mut Context<'_>) {
-    let is_single = matches!(
+/// Whether each two hosts have one path, whatever the sizes of the network.
+pub(super) fn has_one_path(network: &Network) -> bool {
+    matches!(
         network.topology,
         Topology::Star(_) | Topology::Dumbbell(_) | Topology::Tree(_)
-    );
-    if is_single && !matches!(network.ecmp, Ecmp::Flow(_)) {
+    )
+}
+
+/// A choice among paths where there is one.
+fn warn_of_one_path(network: &Network, cx: &mut Context<'_>) {
+    if has_one_path(network) && !matches!(network.ecmp, Ecmp::Flow(_)) {
         cx.warn_at(
             "network.ecmp",
             format!(

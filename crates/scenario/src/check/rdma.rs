@@ -4,10 +4,11 @@ use incastle_queueing::Priority;
 use incastle_units::Span;
 
 use crate::check::group_transport::{GroupTransport, SilentPorts, port_name, unmarked, written};
+use crate::check::links::has_one_path;
 use crate::check::lockstep::switch_at;
 use crate::language::flows::Workload;
 use crate::language::limits::Capacity;
-use crate::language::network::{Ecmp, Topology};
+use crate::language::network::Ecmp;
 use crate::language::pfc::priority_set;
 use crate::language::rdma::{AckTimeout, Control, Rdma, Window};
 use crate::language::root::{Compat, Root};
@@ -159,11 +160,7 @@ fn warn_of_reads(path: &str, rdma: &Rdma, cx: &mut Context<'_>) {
 /// Packets that overtake each other, at a receiver that takes them in order alone.
 fn warn_of_spraying(transport: GroupTransport<'_>, cx: &mut Context<'_>) {
     let network = &transport.root.network;
-    let is_single = matches!(
-        network.topology,
-        Topology::Star(_) | Topology::Dumbbell(_) | Topology::Tree(_)
-    );
-    if is_single || !matches!(network.ecmp, Ecmp::Packet(_)) {
+    if has_one_path(network) || !matches!(network.ecmp, Ecmp::Packet(_)) {
         return;
     }
     cx.warn_at(
