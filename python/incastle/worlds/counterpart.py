@@ -35,7 +35,7 @@ CUBIC = " (cubic)"
 NOT_SCALED = (
     "the delayed-ACK timeout (40 ms in the kernel)",
     "the initial RTO (1 s)",
-    f"the time-out of HyStart's train{CUBIC}",
+    f"HyStart's threshold of delay (4 to 16 ms) and the time-out of its train{CUBIC}",
     f"the 1/32 s for which growth rests{CUBIC}",
     "the kernel's clock of RTT samples (1 us) and of timers (1 ms to 4 ms)",
 )

@@ -60,9 +60,9 @@ impl Flow {
     }
 
     /// Opens the connection.
-    pub(super) fn connect(&mut self, to: Ipv4Addr) -> io::Result<()> {
+    pub(super) fn connect(&mut self, to: SocketAddrV4) -> io::Result<()> {
         self.open = true;
-        match connect(&self.sender, &SocketAddrV4::new(to, PORT)) {
+        match connect(&self.sender, &to) {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => Ok(()),
             Err(error) => Err(error.into()),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, SocketAddrV4, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 
 use incastle_units::{Bytes, Span, Time};
@@ -14,7 +14,7 @@ use crate::clock::Clock;
 use crate::endpoint::connections::{Endpoints, Happened, State, Totals};
 use crate::endpoint::flow::{Flow, PIECE, PORT};
 use crate::endpoint::plan::{Data, ExperimentPlan};
-use crate::endpoint::tcp_info::{self, Diagnostics, TcpInfo};
+use crate::endpoint::tcp_info::{Diagnostics, TcpInfo};
 use crate::namespace::Namespace;
 use crate::wait::{NO_EVENT, readable, ready_now};
 
@@ -56,7 +56,10 @@ impl Source {
 struct Connection {
     flow: Flow,
     congestion: String,
-    to: Ipv4Addr,
+    /// The number of its sender's host.
+    from: usize,
+    own: SocketAddrV4,
+    to: SocketAddrV4,
     /// Its sender waits for requests.
     is_asked: bool,
 }
@@ -98,20 +101,22 @@ impl KernelTcp {
         for (flow, &(from, to)) in plan.flows.iter().zip(&hosts) {
             let own = address::of(from);
             let (made, port) = Flow::prepare(&places[from], own, &flow.congestion)?;
-            by_address.insert(tcp_info::key(own, port), connections.len());
+            by_address.insert(key(SocketAddrV4::new(own, port)), connections.len());
             connections.push(Connection {
                 flow: made,
                 congestion: flow.congestion.clone(),
-                to: address::of(to),
+                from,
+                own: SocketAddrV4::new(own, port),
+                to: SocketAddrV4::new(address::of(to), PORT),
                 is_asked: flow.data == Data::Responses,
             });
         }
         Ok(Self {
             connections,
             listeners,
-            diagnostics: places
-                .iter()
-                .map(Diagnostics::open)
+            diagnostics: (0..)
+                .zip(places)
+                .map(|(host, place)| open_diagnostics(place, host))
                 .collect::<io::Result<_>>()?,
             by_address,
             ready,
@@ -143,7 +148,7 @@ impl KernelTcp {
                 Err(error) => return Err(error),
             };
             let SocketAddr::V4(peer) = peer else { continue };
-            let Some(&flow) = self.by_address.get(&tcp_info::key(*peer.ip(), peer.port())) else {
+            let Some(&flow) = self.by_address.get(&key(peer)) else {
                 continue;
             };
             set_tcp_congestion(&socket, &self.connections[flow].congestion)?;
@@ -174,18 +179,35 @@ impl KernelTcp {
         Ok(())
     }
 
-    /// Hands over the state of each connection.
+    /// Hands over the state of each connection that is there.
     fn each_info(&mut self, mut take: impl FnMut(usize, TcpInfo)) -> io::Result<()> {
-        let by_address = &self.by_address;
-        for one in &mut self.diagnostics {
-            one.each(|info| {
-                if let Some(&flow) = by_address.get(&info.local) {
-                    take(flow, info);
-                }
-            })?;
+        for (number, one) in self.connections.iter().enumerate() {
+            if !one.flow.is_open() {
+                continue;
+            }
+            if let Some(info) = self.diagnostics[one.from].of(one.own, one.to)? {
+                take(number, info);
+            }
         }
         Ok(())
     }
+}
+
+/// Opens the diagnostics of a host, and makes sure that the kernel has them: of a listener as of a connection.
+fn open_diagnostics(place: &Namespace, host: usize) -> io::Result<Diagnostics> {
+    let mut found = Diagnostics::open(place)?;
+    let listener = SocketAddrV4::new(address::of(host), PORT);
+    let nobody = SocketAddrV4::new(Ipv4Addr::UNSPECIFIED, 0);
+    match found.of(listener, nobody)? {
+        Some(_) => Ok(found),
+        None => Err(io::Error::other(
+            "this kernel has no socket diagnostics of TCP (the module tcp_diag)",
+        )),
+    }
+}
+
+fn key(address: SocketAddrV4) -> (u32, u16) {
+    (u32::from(*address.ip()), address.port())
 }
 
 impl Endpoints for KernelTcp {
