@@ -158,6 +158,7 @@ def test_a_class_of_python_decides_for_a_scenario(tmp_path: Path) -> None:
     assert result.totals["delivered_bytes"] > 100_000
     assert result.totals["marks"] == 0
     assert any("report to answer" in note for note in result.warnings)
+    assert any("transport.delayed_ack_count" in note for note in result.warnings)
     assert is_gone(kernel.BRIDGE)
 
 

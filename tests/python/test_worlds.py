@@ -93,7 +93,8 @@ def test_deadlines_that_no_control_sees_have_a_warning() -> None:
 def test_a_late_run_is_not_comparable() -> None:
     late = {"mean_us": 10.0, "p50_us": 10.0, "p99_us": 60.0, "max_us": 100.0}
     network = {"lateness": late, "stolen_s": 0.0, "refused": 0, "stalled_s": 0.0, "seconds": 1.0}
-    outcome = {"network": network, "base_rtt_s": 1e-4, "real_time": True, "missing_settings": []}
+    outcome: dict[str, Any] = {"network": network, "base_rtt_s": 1e-4, "real_time": True}
+    outcome["missing_settings"] = []
     outcome["endpoint_lateness"] = late
     # A tenth of 100 us is 10 us: 60 us need a dilation of 6 or more.
     of_linux = counterpart.Counterpart("linux", {})
@@ -112,6 +113,20 @@ def test_a_late_run_is_not_comparable() -> None:
     world = api._world(outcome, 10, of_linux)
     assert (world["comparable"], world["dilation_needed"]) == (False, 50)
     assert any("written up to 220 us late, more than a tenth" in note for note in api.notes(world))
+    assert api._world(outcome, 50, of_linux)["comparable"]
+    # A control over the bridge decides 1 ms late; one without any answer does not count.
+    outcome["bridge"] = {
+        "control": "incastle_bridge",
+        "connections": 2,
+        "reports": 100,
+        "report_to_answer": {"p50_s": 1e-4, "p99_s": 1e-3},
+        "report_to_window": {"p50_s": None, "p99_s": None},
+        "reports_after_fallback": 0,
+    }
+    world = api._world(outcome, 50, of_linux)
+    assert (world["comparable"], world["dilation_needed"]) == (False, 100)
+    assert any("answers of the control took up to 1 ms" in note for note in api.notes(world))
+    outcome["bridge"]["report_to_answer"] = {"p50_s": None, "p99_s": None}
     assert api._world(outcome, 50, of_linux)["comparable"]
 
 

@@ -89,8 +89,6 @@ def _run(
     )
     found = tables.of(outcome, simulated, scenario.to_dict())
     world = _world(outcome, dilation, other)
-    if "bridge" in outcome:
-        world["bridge"] = outcome["bridge"]
     totals = _totals(found, simulated)
     return Result(
         name=scenario.name,
@@ -142,6 +140,8 @@ def _world(
         "not_scaled": list(other.not_scaled) if dilation > 1 else [],
         "controls": other.controls,
     }
+    if "bridge" in outcome:
+        found["bridge"] = outcome["bridge"]
     excess = max(_excesses(found).values())
     found["comparable"] = excess <= 1
     if excess > 1:
@@ -152,11 +152,13 @@ def _world(
 def _excesses(world: dict[str, Any]) -> dict[str, float]:
     """Return each error of the machine over what is allowed of it."""
     rtt_us = world["base_rtt_s"] * world["dilation"] * 1e6
+    answered_s = world.get("bridge", {}).get("report_to_answer", {}).get("p99_s") or 0.0
     return {
         # A switch that stands still needs more idle time, and so slower packets.
         "stalls": world["stalled_share"] / ALLOWED_STALLS,
         "lateness": world["lateness"]["p99_us"] / (ALLOWED_LATENESS * rtt_us),
         "endpoints": world["endpoint_lateness"]["p99_us"] / (ALLOWED_LATENESS * rtt_us),
+        "bridge": answered_s * 1e6 / (ALLOWED_LATENESS * rtt_us),
     }
 
 
@@ -210,6 +212,12 @@ def why_not(world: dict[str, Any]) -> str:
     if worst == "stalls":
         share = f"{100 * world['stalled_share']:.1f} %"
         return f"the switch stood still for {share} of the time: others had the processor"
+    if worst == "bridge":
+        answered = si(world["bridge"]["report_to_answer"]["p99_s"], "s")
+        return (
+            f"99 % of the answers of the control took up to {answered}, more than a tenth of the "
+            f"base RTT ({rtt})"
+        )
     if worst == "endpoints":
         return (
             f"99 % of flows, messages, requests and responses were written up to "

@@ -103,7 +103,7 @@ def of(scenario: Scenario) -> Counterpart:
         not_scaled=tuple(
             one for one in NOT_SCALED if CUBIC not in one or "cubic" in controls.values()
         ),
-        warnings=_warnings(fields),
+        warnings=[*_warnings(fields), *_late_acks(bridged)],
     )
 
 
@@ -223,6 +223,21 @@ def _warnings(fields: dict[str, Any]) -> list[str]:
             "the simulator's none"
         )
     return found + common_warnings(fields, LINUX)
+
+
+def _late_acks(bridged: dict[str, dict[str, Any]]) -> list[str]:
+    """Return that the control sees other round trips under delayed ACKs, where it does."""
+    if all(one["delayed_ack_count"] == 1 for one in bridged.values()):
+        return []
+    # The kernel's rate_sample.rtt_us is of the last packet, a timestamp's echo (RFC 7323) of the
+    # first.
+    return [
+        (
+            f"flows {', '.join(bridged)}: transport.delayed_ack_count: of the packets that one "
+            "ACK covers, the kernel gives the control the round trip of the last, the simulation "
+            "that of the first (delayed_ack_count = 1 simulates what the control sees there)"
+        ),
+    ]
 
 
 def common_warnings(fields: dict[str, Any], world: str) -> list[str]:
