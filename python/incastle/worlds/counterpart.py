@@ -103,7 +103,7 @@ def of(scenario: Scenario) -> Counterpart:
         not_scaled=tuple(
             one for one in NOT_SCALED if CUBIC not in one or "cubic" in controls.values()
         ),
-        warnings=[*_warnings(fields), *_late_acks(bridged)],
+        warnings=[*_warnings(fields), *_delayed_acks(bridged)],
     )
 
 
@@ -225,7 +225,7 @@ def _warnings(fields: dict[str, Any]) -> list[str]:
     return found + common_warnings(fields, LINUX)
 
 
-def _late_acks(bridged: dict[str, dict[str, Any]]) -> list[str]:
+def _delayed_acks(bridged: dict[str, dict[str, Any]]) -> list[str]:
     """Return that the control sees other round trips under delayed ACKs, where it does."""
     if all(one["delayed_ack_count"] == 1 for one in bridged.values()):
         return []

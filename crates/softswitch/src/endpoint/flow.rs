@@ -32,12 +32,12 @@ pub(super) struct Flow {
 }
 
 impl Flow {
-    /// Makes the sender's socket in its namespace; gives it with its port.
+    /// Makes the sender's socket in its namespace; gives it with its address and port.
     pub(super) fn prepare(
         place: &Namespace,
         from: Ipv4Addr,
         congestion: &str,
-    ) -> io::Result<(Self, u16)> {
+    ) -> io::Result<(Self, SocketAddrV4)> {
         let sender = place.within(|| {
             let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
             let made = socket_with(AddressFamily::INET, SocketType::STREAM, flags, None)?;
@@ -56,7 +56,7 @@ impl Flow {
             written: 0,
             open: false,
         };
-        Ok((flow, own.port()))
+        Ok((flow, own))
     }
 
     /// Opens the connection.

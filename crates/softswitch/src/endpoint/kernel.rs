@@ -99,14 +99,13 @@ impl KernelTcp {
         }
         let (mut connections, mut by_address) = (Vec::new(), HashMap::new());
         for (flow, &(from, to)) in plan.flows.iter().zip(&hosts) {
-            let own = address::of(from);
-            let (made, port) = Flow::prepare(&places[from], own, &flow.congestion)?;
-            by_address.insert(key(SocketAddrV4::new(own, port)), connections.len());
+            let (made, own) = Flow::prepare(&places[from], address::of(from), &flow.congestion)?;
+            by_address.insert(key(own), connections.len());
             connections.push(Connection {
                 flow: made,
                 congestion: flow.congestion.clone(),
                 from,
-                own: SocketAddrV4::new(own, port),
+                own,
                 to: SocketAddrV4::new(address::of(to), PORT),
                 is_asked: flow.data == Data::Responses,
             });

@@ -1,7 +1,7 @@
 //! The state of a TCP connection: TCP_INFO by the kernel's socket diagnostics (sock_diag(7)), by its addresses and ports.
 //!
-//! One request could list all connections of a namespace. But for that the kernel walks its table of the connections
-//! of all namespaces, milliseconds long on machines with much memory; while the endpoints wait for it, they write nothing.
+//! One request could list all connections of a namespace. For a list the kernel reads its table of the connections of
+//! all namespaces, which takes milliseconds on large machines: too long for endpoints that have data to write.
 
 use std::io;
 use std::net::SocketAddrV4;
